@@ -11,7 +11,6 @@ const (
 	TierRole       Tier = "role"       // everyone who holds a workbench role
 )
 
-
 var tiers = [...]Tier{TierIndividual, TierPerson, TierRole}
 
 // Valid reports whether t is one of the three tiers.
