@@ -141,11 +141,11 @@ func ConsentKeys() []ConsentKey {
 type ConsentState string
 
 const (
-	ConsentGranted   ConsentState = "granted"
-	ConsentWithdrawn ConsentState = "withdrawn"
-	ConsentExpired   ConsentState = "expired"
-	ConsentDenied    ConsentState = "denied"
-	ConsentNever     ConsentState = "never"
+	StateGranted   ConsentState = "granted"
+	StateWithdrawn ConsentState = "withdrawn"
+	StateExpired   ConsentState = "expired"
+	StateDenied    ConsentState = "denied"
+	StateNever     ConsentState = "never"
 )
 
 // ConsentSource is where the member gave the answer (spec 1.2).

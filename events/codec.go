@@ -1,0 +1,247 @@
+package events
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/gowebpki/jcs"
+)
+
+// Contract checks the data of an event against its published schema.
+type Contract interface {
+	Check(t Type, data []byte) error
+}
+
+// Codec is the one way between a commit and its bytes. Aggregates, projectors, replay and export all decode here.
+type Codec struct {
+	Keys     Keys
+	Contract Contract
+}
+
+// wire is a CloudEvents 1.0 event in the JSON format. Extension names are lower-case letters and digits; numbers that may pass
+// 2^53 are strings.
+type wire struct {
+	SpecVersion     string          `json:"specversion"`
+	ID              ID              `json:"id"`
+	Source          string          `json:"source"`
+	Type            Type            `json:"type"`
+	Subject         string          `json:"subject"`
+	Time            Time            `json:"time"`
+	DataContentType string          `json:"datacontenttype"`
+	RecordedTime    Time            `json:"recordedtime"`
+	CorrelationID   ID              `json:"correlationid"`
+	CausationID     ID              `json:"causationid"`
+	ActorID         string          `json:"irisactor"`
+	ActorKind       ActorKind       `json:"irisactorkind"`
+	Policy          string          `json:"irispolicy"`
+	Commit          ID              `json:"iriscommit"`
+	Version         string          `json:"irisversion,omitempty"`
+	PrevSeq         string          `json:"irisprevseq,omitempty"`
+	PrevHash        string          `json:"irisprevhash,omitempty"`
+	Request         string          `json:"irisrequest,omitempty"` // on a commit's first event
+	TraceParent     string          `json:"traceparent,omitempty"`
+	Data            json.RawMessage `json:"data"`
+}
+
+func source(org string) string { return "/organisations/" + org }
+
+// Hash is the link of the chain: SHA-256 of a stored body, hex.
+func Hash(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
+}
+
+// Encode seals every secret, checks every event against its schema and writes the canonical bytes of the batch. Sealing binds
+// each box to the event and to the position of the commit before: a box moved elsewhere doesn't open.
+func (c Codec) Encode(ctx context.Context, commit Commit) ([]byte, error) {
+	batch := make([]wire, 0, len(commit.Events))
+	for i, e := range commit.Events {
+		w, err := c.encodeEvent(ctx, commit, e)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 && commit.RequestDigest != "" {
+			if w.Request, err = c.sealRequest(ctx, commit, w.ID); err != nil {
+				return nil, err
+			}
+		}
+		batch = append(batch, w)
+	}
+	b, err := json.Marshal(batch)
+	if err != nil {
+		return nil, fmt.Errorf("write commit %s: %w", commit.Command, err)
+	}
+	return jcs.Transform(b)
+}
+
+func (c Codec) encodeEvent(ctx context.Context, commit Commit, e Recorded) (wire, error) {
+	ref := memberRef(commit.Organisation, commit.Aggregate)
+	for _, s := range e.Event.slots(ref) {
+		if err := seal(ctx, c.Keys, s, aad(commit.Organisation, commit.Aggregate, e.ID, s, commit.PreviousSequence)); err != nil {
+			return wire{}, fmt.Errorf("event %s of commit %s: %w", e.Event.EventType(), commit.Command, err)
+		}
+	}
+	data, err := json.Marshal(e.Event)
+	if err != nil {
+		return wire{}, fmt.Errorf("write event %s: %w", e.Event.EventType(), err)
+	}
+	if err := c.Contract.Check(e.Event.EventType(), data); err != nil {
+		return wire{}, fmt.Errorf("event %s of commit %s: %w: %w", e.Event.EventType(), commit.Command, ErrContract, err)
+	}
+	w := wire{
+		SpecVersion: "1.0", ID: e.ID, Source: source(commit.Organisation), Type: e.Event.EventType(), Subject: commit.Aggregate.String(),
+		Time: e.Time, DataContentType: "application/json", RecordedTime: e.RecordedAt,
+		CorrelationID: e.Trace.Correlation, CausationID: e.Trace.Causation, TraceParent: e.Trace.Parent,
+		ActorID: e.Actor.ID, ActorKind: e.Actor.Kind, Policy: e.Policy, Commit: commit.Command, Data: data,
+	}
+	if commit.Version > 0 {
+		w.Version = strconv.FormatUint(commit.Version, 10)
+		w.PrevSeq = strconv.FormatUint(commit.PreviousSequence, 10)
+		w.PrevHash = commit.PreviousHash
+	}
+	return w, nil
+}
+
+// Decode reads a commit back and opens its secrets. position is the stream sequence at which the body stands.
+func (c Codec) Decode(ctx context.Context, position uint64, body []byte) (Commit, error) {
+	commit, requests, err := Read(position, body)
+	if err != nil {
+		return Commit{}, err
+	}
+	ref := memberRef(commit.Organisation, commit.Aggregate)
+	for _, e := range commit.Events {
+		for _, s := range e.Event.slots(ref) {
+			if err := open(ctx, c.Keys, s, aad(commit.Organisation, commit.Aggregate, e.ID, s, commit.PreviousSequence)); err != nil {
+				return Commit{}, fmt.Errorf("event %s at %d: %w", e.Type, position, err)
+			}
+		}
+	}
+	if requests != "" {
+		commit.RequestDigest, err = c.openRequest(ctx, commit, commit.Events[0].ID, requests)
+	}
+	return commit, err
+}
+
+// Read reads a commit without opening anything: secrets stay sealed. For whoever needs no text.
+func Read(position uint64, body []byte) (commit Commit, sealedRequest string, err error) {
+	var batch []wire
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&batch); err != nil {
+		return Commit{}, "", fmt.Errorf("commit at %d: %w: %w", position, ErrMalformed, err)
+	}
+	if len(batch) == 0 {
+		return Commit{}, "", fmt.Errorf("commit at %d: %w: an empty batch", position, ErrMalformed)
+	}
+	for i, w := range batch {
+		e, err := w.read(position)
+		if err != nil {
+			return Commit{}, "", fmt.Errorf("commit at %d: %w", position, err)
+		}
+		if i == 0 {
+			commit = Commit{
+				Organisation: e.Organisation, Aggregate: e.Aggregate, Command: e.Commit, Version: e.Version,
+				PreviousSequence: e.PreviousSequence, PreviousHash: e.PreviousHash, Position: position,
+			}
+			sealedRequest = w.Request
+		}
+		if e.Commit != commit.Command || e.Aggregate != commit.Aggregate || e.Organisation != commit.Organisation {
+			return Commit{}, "", fmt.Errorf("commit at %d: %w: events of two commits", position, ErrMalformed)
+		}
+		commit.Events = append(commit.Events, e)
+	}
+	return commit, sealedRequest, nil
+}
+
+func (w wire) read(position uint64) (Recorded, error) {
+	event, err := New(w.Type)
+	if err != nil {
+		return Recorded{}, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(w.Data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(event); err != nil {
+		return Recorded{}, fmt.Errorf("event %s: %w: %w", w.Type, ErrMalformed, err)
+	}
+	if len(w.Source) <= len(source("")) || w.Source[:len(source(""))] != source("") {
+		return Recorded{}, fmt.Errorf("event %s: %w: its source", w.Type, ErrMalformed)
+	}
+	org := w.Source[len(source("")):]
+	_, aggregate, err := ParseSubject("iris.org." + org + "." + w.Subject)
+	if err != nil {
+		return Recorded{}, err
+	}
+	version, err1 := optionalUint(w.Version)
+	prevSeq, err2 := optionalUint(w.PrevSeq)
+	if err1 != nil || err2 != nil {
+		return Recorded{}, fmt.Errorf("event %s: %w: its chain fields", w.Type, ErrMalformed)
+	}
+	return Recorded{Event: event, Meta: Meta{
+		ID: w.ID, Type: w.Type, Organisation: org, Aggregate: aggregate, Time: w.Time, RecordedAt: w.RecordedTime,
+		Actor: Actor{w.ActorID, w.ActorKind}, Policy: w.Policy, Trace: Trace{w.CorrelationID, w.CausationID, w.TraceParent},
+		Commit: w.Commit, Version: version, PreviousSequence: prevSeq, PreviousHash: w.PrevHash, Position: position,
+	}}, nil
+}
+
+func optionalUint(s string) (uint64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	return strconv.ParseUint(s, 10, 64)
+}
+
+// memberRef is the key reference that an aggregate's slots start from.
+func memberRef(org string, a Aggregate) KeyRef {
+	ref := KeyRef{Organisation: org}
+	if a.Kind == AggregateMember {
+		ref.Member = a.ID
+	}
+	return ref
+}
+
+// requestRef is the key under which a commit's request digest is sealed (spec 9.2).
+func requestRef(org string, a Aggregate) KeyRef {
+	ref := memberRef(org, a)
+	ref.Class = KeyRegister
+	if ref.Member == "" {
+		ref.Class = KeyOrganisation
+	}
+	return ref
+}
+
+func (c Codec) sealRequest(ctx context.Context, commit Commit, event ID) (string, error) {
+	s := slot{field: "request", key: requestRef(commit.Organisation, commit.Aggregate)}
+	box, err := c.Keys.Seal(ctx, s.key, aad(commit.Organisation, commit.Aggregate, event, s, commit.PreviousSequence), []byte(commit.RequestDigest))
+	if err != nil {
+		return "", fmt.Errorf("seal the request of commit %s: %w", commit.Command, err)
+	}
+	return base64.RawURLEncoding.EncodeToString(box), nil
+}
+
+func (c Codec) openRequest(ctx context.Context, commit Commit, event ID, sealed string) (string, error) {
+	s := slot{field: "request", key: requestRef(commit.Organisation, commit.Aggregate)}
+	box, err := base64.RawURLEncoding.DecodeString(sealed)
+	if err != nil {
+		return "", fmt.Errorf("open the request of commit %s: %w", commit.Command, ErrTampered)
+	}
+	digest, err := c.Keys.Open(ctx, s.key, aad(commit.Organisation, commit.Aggregate, event, s, commit.PreviousSequence), box)
+	if err != nil {
+		return "", fmt.Errorf("open the request of commit %s: %w", commit.Command, err)
+	}
+	return string(digest), nil
+}
+
+// aad binds a box to where it stands (spec 5.3, 9.3).
+func aad(org string, a Aggregate, event ID, s slot, previous uint64) []byte {
+	var b bytes.Buffer
+	for _, part := range []string{"iris/sealed/v1", org, a.String(), string(event), s.field, s.key.String(), strconv.FormatUint(previous, 10)} {
+		writePart(&b, []byte(part))
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,193 @@
+package events
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/gowebpki/jcs"
+)
+
+// The codec's errors. Whoever reads stops at ErrKeyUnavailable and ErrTampered; nothing is skipped (spec 5.3).
+var (
+	ErrMalformed      = errors.New("event_malformed")
+	ErrUnknownType    = errors.New("event_type_unknown")
+	ErrContract       = errors.New("event_breaks_contract")
+	ErrTampered       = errors.New("seal_does_not_match")
+	ErrKeyUnavailable = errors.New("key_unavailable")
+)
+
+// KeyClass says what a key is for. Each class of a member is a key of its own (spec 5.3).
+type KeyClass string
+
+const (
+	KeyMemory       KeyClass = "memory"       // one memory: HKDF(member's tier key, row, entry)
+	KeyConsent      KeyClass = "consent"      // the ledger of one consent key: HKDF(member's case key, row, entry)
+	KeyCase         KeyClass = "case"         // a member's free text that no other key covers
+	KeyRegister     KeyClass = "register"     // fingerprints, request digests
+	KeyRecall       KeyClass = "recall"       // recall envelopes
+	KeyOrganisation KeyClass = "organisation" // what belongs to no member
+)
+
+// KeyRef names the key of a sealed field. Row and Entry are set for the classes that have a row of their own; destroying
+// either half destroys the key.
+type KeyRef struct {
+	Organisation string
+	Class        KeyClass
+	Member       ID
+	Tier         Tier
+	Row          ID
+	Entry        string
+}
+
+// String is what stands beside the box, in clear: class, tier and row, all opaque.
+func (r KeyRef) String() string {
+	s := string(r.Class)
+	if r.Tier != "" {
+		s += "/" + string(r.Tier)
+	}
+	if r.Row != "" {
+		s += "/" + string(r.Row)
+	}
+	return s
+}
+
+// Keys seals and opens under keys that the caller never sees. Open returns ErrKeyUnavailable when the key isn't there and
+// ErrTampered when the box doesn't open.
+type Keys interface {
+	Seal(ctx context.Context, ref KeyRef, aad, plain []byte) (box []byte, err error)
+	Open(ctx context.Context, ref KeyRef, aad, box []byte) (plain []byte, err error)
+}
+
+// Sealed is how a secret stands on the wire: which key, the box, and a commitment whose salt is inside the box. The
+// commitment hides and binds: it proves the text to whoever is given (text, salt) and says nothing to anyone else.
+type Sealed struct {
+	Key        string `json:"key"`
+	Box        string `json:"box"`
+	Commitment string `json:"commitment"`
+}
+
+// Secret is personal: plain in memory, sealed on the wire. Salt is known once sealed or opened.
+type Secret[T any] struct {
+	Plain  T
+	Sealed Sealed
+	Salt   []byte
+}
+
+// Hide wraps a plain value that is not sealed yet.
+func Hide[T any](plain T) Secret[T] { return Secret[T]{Plain: plain} }
+
+// MarshalJSON writes the sealed form only. There is no way to write the plain one.
+func (s Secret[T]) MarshalJSON() ([]byte, error) { return json.Marshal(s.Sealed) }
+
+// UnmarshalJSON reads the sealed form; Plain stays empty until the codec opens it.
+func (s *Secret[T]) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, &s.Sealed) }
+
+func (s *Secret[T]) plain() ([]byte, error)     { return canonical(s.Plain) }
+func (s *Secret[T]) setPlain(b []byte) error    { return json.Unmarshal(b, &s.Plain) }
+func (s *Secret[T]) sealed() (*Sealed, *[]byte) { return &s.Sealed, &s.Salt }
+
+// secret is a Secret of whatever type.
+type secret interface {
+	plain() ([]byte, error)
+	setPlain([]byte) error
+	sealed() (*Sealed, *[]byte)
+}
+
+// slot is one sealed field of an event: its name, its key and where it stands.
+type slot struct {
+	field string
+	key   KeyRef
+	value secret
+}
+
+const saltSize = 32
+
+// sealedContent is what is inside a box.
+type sealedContent struct {
+	Salt  string          `json:"salt"`
+	Value json.RawMessage `json:"value"`
+}
+
+// Commitment computes the commitment of a field's canonical value under salt: base64url HMAC-SHA-256, keyed by the salt.
+func Commitment(salt []byte, field string, value []byte) string {
+	mac := hmac.New(sha256.New, salt)
+	writePart(mac, []byte("iris/commitment/v1"))
+	writePart(mac, []byte(field))
+	writePart(mac, value)
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// Canonical writes any value as RFC 8785.
+func Canonical(v any) ([]byte, error) { return canonical(v) }
+
+func canonical(v any) ([]byte, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return jcs.Transform(b)
+}
+
+func seal(ctx context.Context, keys Keys, s slot, aad []byte) error {
+	value, err := s.value.plain()
+	if err != nil {
+		return err
+	}
+	sealed, salt := s.value.sealed()
+	*salt = make([]byte, saltSize)
+	if _, err := rand.Read(*salt); err != nil {
+		return err
+	}
+	content, err := json.Marshal(sealedContent{base64.RawURLEncoding.EncodeToString(*salt), value})
+	if err != nil {
+		return err
+	}
+	box, err := keys.Seal(ctx, s.key, aad, content)
+	if err != nil {
+		return fmt.Errorf("seal %s under %s: %w", s.field, s.key, err)
+	}
+	*sealed = Sealed{s.key.String(), base64.RawURLEncoding.EncodeToString(box), Commitment(*salt, s.field, value)}
+	return nil
+}
+
+// open verifies the commitment too: AES-GCM alone does not commit to one plaintext.
+func open(ctx context.Context, keys Keys, s slot, aad []byte) error {
+	sealed, salt := s.value.sealed()
+	if sealed.Key != s.key.String() {
+		return fmt.Errorf("open %s: %w: it names another key", s.field, ErrTampered)
+	}
+	box, err := base64.RawURLEncoding.DecodeString(sealed.Box)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", s.field, ErrTampered)
+	}
+	plain, err := keys.Open(ctx, s.key, aad, box)
+	if err != nil {
+		return fmt.Errorf("open %s under %s: %w", s.field, s.key, err)
+	}
+	var content sealedContent
+	if err := json.Unmarshal(plain, &content); err != nil {
+		return fmt.Errorf("open %s: %w", s.field, ErrTampered)
+	}
+	*salt, err = base64.RawURLEncoding.DecodeString(content.Salt)
+	if err != nil || Commitment(*salt, s.field, content.Value) != sealed.Commitment {
+		return fmt.Errorf("open %s: %w: the commitment differs", s.field, ErrTampered)
+	}
+	return s.value.setPlain(content.Value)
+}
+
+type byteWriter interface{ Write([]byte) (int, error) }
+
+// writePart length-prefixes, so that no two lists of parts have the same bytes.
+func writePart(w byteWriter, part []byte) {
+	var length [8]byte
+	binary.BigEndian.PutUint64(length[:], uint64(len(part)))
+	w.Write(length[:])
+	w.Write(part)
+}
