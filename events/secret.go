@@ -38,12 +38,12 @@ const (
 // KeyRef names the key of a sealed field. Row and Entry are set for the classes that have a row of their own; destroying
 // either half destroys the key.
 type KeyRef struct {
-	Organisation string
-	Class        KeyClass
-	Member       ID
-	Tier         Tier
-	Row          ID
-	Entry        string
+	Organisation string   `json:"organisation"`
+	Class        KeyClass `json:"class"`
+	Member       ID       `json:"member"`
+	Tier         Tier     `json:"tier"`
+	Row          ID       `json:"row"`
+	Entry        string   `json:"entry"`
 }
 
 // String is what stands beside the box, in clear: class, tier and row, all opaque.

@@ -15,8 +15,8 @@ const (
 
 // Aggregate names what decides together. Organisation has no id: there is one on each stream.
 type Aggregate struct {
-	Kind AggregateKind
-	ID   ID
+	Kind AggregateKind `json:"kind"`
+	ID   ID            `json:"id"`
 }
 
 // Member is the aggregate of a member's book.
