@@ -1,0 +1,101 @@
+package recall
+
+import (
+	"slices"
+	"unicode/utf8"
+
+	"iris.example/iris/policy"
+)
+
+//go:generate go run ./unicodegen
+
+// minTokenLength is how many characters a token has at least before recall/1 compares it (spec 3.2: more than two).
+const minTokenLength = 3
+
+// Tokens are the words of recall/1, in the order of the text, of every length and unstemmed: lower-cased, split on everything
+// that is not a letter or a digit of Unicode 15.0. What was declined or recalled before is known again by these (spec 1.8).
+func Tokens(text string) []string {
+	var tokens []string
+	each(text, func(token []byte, _ int) { tokens = append(tokens, string(token)) })
+	return tokens
+}
+
+// TokenSet is the set of Tokens, sorted.
+func TokenSet(text string) []string {
+	tokens := Tokens(text)
+	slices.Sort(tokens)
+	return slices.Compact(tokens)
+}
+
+// LongTokens leaves out the tokens of one or two characters, which the scorers don't compare.
+func LongTokens(tokens []string) []string {
+	var long []string
+	for _, token := range tokens {
+		if utf8.RuneCountInString(token) >= minTokenLength {
+			long = append(long, token)
+		}
+	}
+	return long
+}
+
+// each gives every token with its length in characters; the bytes are good until the next one. A byte that is no UTF-8 splits.
+func each(text string, give func(token []byte, characters int)) {
+	var token []byte
+	characters := 0
+	for _, r := range text {
+		if r = lower(r); letterOrDigit(r) {
+			token = utf8.AppendRune(token, r)
+			characters++
+			continue
+		}
+		if characters > 0 {
+			give(token, characters)
+			token, characters = token[:0], 0
+		}
+	}
+	if characters > 0 {
+		give(token, characters)
+	}
+}
+
+// Jaccard is |A∩B| / |A∪B| of the long token sets of an entry's text and a query, with nine digits; 0 without a query. It is
+// the definition of the scorer and the public seam for one entry (spec 3.2, given).
+func Jaccard(entryText, query string) policy.Decimal {
+	return policy.FromUnits(jaccard([]string{entryText}, query)[0])
+}
+
+// jaccard scores all bodies against one query. Every word is stored once for all bodies, with the last body that had it.
+func jaccard(bodies []string, query string) []int64 {
+	scores := make([]int64, len(bodies))
+	asked := make(map[string]struct{})
+	for _, token := range LongTokens(Tokens(query)) {
+		asked[token] = struct{}{}
+	}
+	if len(asked) == 0 {
+		return scores
+	}
+	lastBody := make(map[string]*int)
+	for i, body := range bodies {
+		distinct, shared := 0, 0
+		each(body, func(token []byte, characters int) {
+			if characters < minTokenLength {
+				return
+			}
+			last, known := lastBody[string(token)]
+			if !known {
+				last = new(int)
+				lastBody[string(token)] = last
+			}
+			if *last == i+1 {
+				return
+			}
+			*last = i + 1
+			distinct++
+			if _, ok := asked[string(token)]; ok {
+				shared++
+			}
+		})
+		scores[i] = ratio(uint64(shared), uint64(distinct+len(asked)-shared))
+	}
+	return scores
+}
