@@ -3,7 +3,6 @@
 package pgserver
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -113,20 +112,3 @@ const (
 	stopFast      = syscall.SIGINT  // disconnects clients, writes a checkpoint
 	stopImmediate = syscall.SIGQUIT // recovers at the next start
 )
-
-// lockFile is held as long as the file is open; the kernel lets go when we die.
-func lockFile(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, &Error{Code: ErrUnreachable, Act: "lock", Input: path, Cause: err}
-	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		err = &Error{Code: ErrInUse, Act: "lock", Input: path,
-			Hint: "another process runs this data directory: stop it or choose another"}
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}

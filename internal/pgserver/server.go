@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"iris.example/iris/internal/dirlock"
 )
 
 const (
@@ -35,7 +37,7 @@ type Server struct {
 	cfg    Config
 	bin    binaries
 	who    owner
-	lock   *os.File
+	lock   *dirlock.Lock
 	socket socketPlace
 	log    *serverLog
 
@@ -82,7 +84,7 @@ func (s *Server) prepare(ctx context.Context) error {
 		s.cfg.DataDir = real // one lock, however the directory is named
 	}
 	var err error
-	if s.lock, err = lockFile(s.cfg.DataDir + ".lock"); err != nil {
+	if s.lock, err = takeLock(s.cfg.DataDir + ".lock"); err != nil {
 		return err
 	}
 	major, err := dataMajor(s.cfg.DataDir)
@@ -117,6 +119,18 @@ func (s *Server) prepare(ctx context.Context) error {
 	}
 	s.log, err = openLog(s.cfg.DataDir, s.who)
 	return err
+}
+
+func takeLock(path string) (*dirlock.Lock, error) {
+	lock, err := dirlock.Take(path)
+	switch {
+	case errors.Is(err, dirlock.ErrHeld):
+		return nil, &Error{Code: ErrInUse, Act: "lock", Input: path,
+			Hint: "another process runs this data directory: stop it or choose another", Cause: err}
+	case err != nil:
+		return nil, &Error{Code: ErrUnreachable, Act: "lock", Input: path, Cause: err}
+	}
+	return lock, nil
 }
 
 // launch starts the server and waits for its first answer. While a predecessor
@@ -373,7 +387,5 @@ func (s *Server) release() {
 	if s.log != nil {
 		_ = s.log.file.Close()
 	}
-	if s.lock != nil {
-		_ = s.lock.Close()
-	}
+	s.lock.Release()
 }
