@@ -1,0 +1,149 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"iris.example/iris/events"
+	"iris.example/iris/projections/reader"
+)
+
+const (
+	moveCursor = `UPDATE cursors SET position = $4 WHERE organization_id = $1 AND stream = $2 AND position = $3`
+
+	insertGaps = `INSERT INTO gaps (organization_id, stream, first_position, last_position)
+		SELECT $1, $2, first_position, last_position FROM unnest($3::bigint[], $4::bigint[]) AS g (first_position, last_position)
+		ON CONFLICT DO NOTHING`
+)
+
+// transact moves the cursor, which takes the lock, reads the rows that the commits build upon, applies the commits and writes
+// what changed: two round trips however many commits. A failed transaction leaves the connection unusable: the line's life
+// ends with it, unless nothing but the commits was wrong.
+func (l *Line) transact(ctx context.Context, conn *pgx.Conn, position uint64, commits []events.Commit) error {
+	org, stream := l.config.Organisation, l.config.Stream
+	changes := make([]Changes, len(l.config.Projections))
+	begin := &pgx.Batch{}
+	begin.Queue("BEGIN")
+	begin.Queue(moveCursor, org, stream, position, commits[len(commits)-1].Position).Exec(func(tag pgconn.CommandTag) error {
+		if tag.RowsAffected() != 1 {
+			return fmt.Errorf("%w: %s is no longer at %d", ErrLostLock, stream, position)
+		}
+		return nil
+	})
+	for i, projection := range l.config.Projections {
+		changes[i] = projection.Begin(org)
+		expect(changes[i], commits)
+		changes[i].Load(begin)
+	}
+	if err := conn.SendBatch(ctx, begin).Close(); err != nil {
+		return fmt.Errorf("begin at %d: %w", position, err)
+	}
+	if err := l.applyAll(changes, commits); err != nil {
+		return errors.Join(err, rollback(ctx, conn))
+	}
+	end := &pgx.Batch{}
+	queueGaps(end, org, stream, position, commits)
+	for _, c := range changes {
+		c.Write(end)
+	}
+	end.Queue("COMMIT").Exec(func(tag pgconn.CommandTag) error {
+		if tag.String() != "COMMIT" {
+			return fmt.Errorf("the transaction ended with %s", tag)
+		}
+		return nil
+	})
+	if err := conn.SendBatch(ctx, end).Close(); err != nil {
+		return fmt.Errorf("write after %d: %w", position, err)
+	}
+	return nil
+}
+
+func expect(changes Changes, commits []events.Commit) {
+	for _, commit := range commits {
+		for _, e := range commit.Events {
+			changes.Expect(e)
+		}
+	}
+}
+
+func (l *Line) applyAll(changes []Changes, commits []events.Commit) error {
+	for i, commit := range commits {
+		for _, e := range commit.Events {
+			for j, projection := range l.config.Projections {
+				if err := changes[j].Apply(e); err != nil {
+					cause := fmt.Errorf("%s: event %s at %d: %w", projection.Name(), e.Type, e.Position, err)
+					return &unappliable{i, cause}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func queueGaps(b *pgx.Batch, org, stream string, position uint64, commits []events.Commit) {
+	var first, last []int64
+	for _, commit := range commits {
+		if commit.Position > position+1 {
+			first, last = append(first, int64(position+1)), append(last, int64(commit.Position-1))
+		}
+		position = commit.Position
+	}
+	if len(first) > 0 {
+		b.Queue(insertGaps, org, stream, first, last)
+	}
+}
+
+// connect makes the line's own connection. Only here may a commit be acknowledged before it is on the disk: cursor and rows are
+// lost together, and the stream has them.
+func (l *Line) connect(ctx context.Context) (*pgx.Conn, error) {
+	config, err := pgx.ParseConfig(l.config.DatabaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("read the projector's address: %w", err)
+	}
+	config.RuntimeParams["search_path"] = l.config.Schema
+	config.RuntimeParams["application_name"] = "iris-projector"
+	config.RuntimeParams["synchronous_commit"] = "off"
+	config.RuntimeParams["statement_timeout"] = "60000"
+	config.RuntimeParams["idle_in_transaction_session_timeout"] = "30000"
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("connect as projector: %w", err)
+	}
+	reader.TimesInUTC(conn)
+	return conn, nil
+}
+
+const goodbye = 2 * time.Second
+
+func disconnect(ctx context.Context, conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
+	defer cancel()
+	_ = conn.Close(ctx)
+}
+
+func rollback(ctx context.Context, conn *pgx.Conn) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
+	defer cancel()
+	_, err := conn.Exec(ctx, "ROLLBACK")
+	return err
+}
+
+// resume reads the cursor, making it where the line never ran.
+func (l *Line) resume(ctx context.Context, conn *pgx.Conn) (uint64, error) {
+	org, stream := l.config.Organisation, l.config.Stream
+	b := &pgx.Batch{}
+	b.Queue("INSERT INTO cursors (organization_id, stream, position) VALUES ($1, $2, 0) ON CONFLICT DO NOTHING", org, stream)
+	var position uint64
+	b.Queue("SELECT position FROM cursors WHERE organization_id = $1 AND stream = $2", org, stream).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&position)
+	})
+	if err := conn.SendBatch(ctx, b).Close(); err != nil {
+		return 0, fmt.Errorf("read the cursor of %s: %w", stream, err)
+	}
+	return position, nil
+}

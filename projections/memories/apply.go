@@ -1,0 +1,153 @@
+package memories
+
+import (
+	"fmt"
+
+	"iris.example/iris/events"
+	"iris.example/iris/projections/engine"
+)
+
+// Projection fills memory_records and memory_revisions from an organisation's stream.
+type Projection struct{}
+
+func (Projection) Name() string { return "memories" }
+
+// Begin makes the empty changes of one transaction.
+func (Projection) Begin(org string) engine.Changes { return NewChanges(org) }
+
+// Changes are the rows of one transaction. Records holds what was loaded and what was made, by id.
+type Changes struct {
+	org       string
+	expected  []string // ids of records that the events build upon
+	Records   map[events.ID]*Record
+	changed   map[events.ID]bool
+	Revisions []Revision
+}
+
+// NewChanges makes the empty changes; with nothing loaded, applying a whole stream folds it from scratch.
+func NewChanges(org string) *Changes {
+	return &Changes{org: org, Records: map[events.ID]*Record{}, changed: map[events.ID]bool{}}
+}
+
+// Expect notes the record that a further revision builds upon. Loading one twice does no harm.
+func (c *Changes) Expect(e events.Recorded) {
+	if revised := revisedBy(e.Event); revised != nil {
+		c.expected = append(c.expected, string(revised.MemoryID))
+	}
+}
+
+func revisedBy(e events.Event) *events.Revised {
+	switch event := e.(type) {
+	case *events.ProposalDeclined:
+		return &event.Revised
+	case *events.MemoryKept:
+		return &event.Revised
+	case *events.MemoryForgotten:
+		return &event.Revised
+	case *events.MemorySuperseded:
+		return &event.Revised
+	}
+	return nil
+}
+
+// Apply is pure. Events about anything else change nothing here.
+func (c *Changes) Apply(e events.Recorded) error {
+	switch event := e.Event.(type) {
+	case *events.ProposalRecorded:
+		return c.begin(e, event.Entry, event.Labels.Plain, events.LifecycleDraft)
+	case *events.MemoryStated:
+		return c.begin(e, event.Entry, event.Labels.Plain, events.LifecycleActive)
+	case *events.MemoryKept:
+		return c.revise(e, event.Revised, func(r *Record) {
+			r.Lifecycle, r.Origin = events.LifecycleActive, event.Origin
+			r.label(event.Labels.Plain)
+		})
+	case *events.ProposalDeclined:
+		return c.revise(e, event.Revised, func(r *Record) { r.Lifecycle = events.LifecycleTombstoned })
+	case *events.MemoryForgotten:
+		return c.revise(e, event.Revised, func(r *Record) {
+			r.Lifecycle, r.ForgetAt = events.LifecyclePaused, &event.ForgetAt.Time
+		})
+	case *events.MemorySuperseded:
+		return c.revise(e, event.Revised, func(r *Record) { r.Lifecycle = events.LifecycleSuperseded })
+	}
+	return nil
+}
+
+func (c *Changes) begin(e events.Recorded, entry events.Entry, labels events.Labels, lifecycle events.Lifecycle) error {
+	if c.Records[entry.MemoryID] != nil {
+		return fmt.Errorf("%w: memory %s begins twice", engine.ErrInconsistent, entry.MemoryID)
+	}
+	member := e.Aggregate.ID
+	r := &Record{
+		MemberID: member, MemoryID: entry.MemoryID, Namespace: events.Namespace(c.org, entry.Tier, entry.Program, member),
+		Tier: entry.Tier, Kind: entry.Kind, Program: entry.Program, Origin: entry.Origin, Lifecycle: lifecycle,
+		Revision: 1, RevisionID: entry.RevisionID, OnBehalfOf: optional(entry.OnBehalfOf), CreatedAt: e.Time.Time,
+	}
+	r.label(labels)
+	c.Records[r.MemoryID] = r
+	c.minted(e, r)
+	return nil
+}
+
+// revise checks that the event follows from the row: same member, and the revision that it says it follows.
+func (c *Changes) revise(e events.Recorded, revised events.Revised, change func(*Record)) error {
+	r := c.Records[revised.MemoryID]
+	switch {
+	case r == nil || r.MemberID != e.Aggregate.ID:
+		return fmt.Errorf("%w: memory %s is not in the book", engine.ErrInconsistent, revised.MemoryID)
+	case r.RevisionID != revised.PreviousRevisionID:
+		return fmt.Errorf("%w: memory %s stands at revision %s, not %s", engine.ErrInconsistent, r.MemoryID, r.RevisionID, revised.PreviousRevisionID)
+	}
+	change(r)
+	r.Revision++
+	r.RevisionID, r.PreviousRevisionID = revised.RevisionID, &revised.PreviousRevisionID
+	c.minted(e, r)
+	return nil
+}
+
+// minted stamps the record and writes the revision down.
+func (c *Changes) minted(e events.Recorded, r *Record) {
+	body, labels, details := sealed(e)
+	r.UpdatedAt, r.Position = e.Time.Time, e.Position
+	r.Body, r.Labels, r.Details = newer(body, r.Body), newer(labels, r.Labels), newer(details, r.Details)
+	c.changed[r.MemoryID] = true
+	c.Revisions = append(c.Revisions, Revision{
+		MemberID: r.MemberID, MemoryID: r.MemoryID, Revision: r.Revision, RevisionID: r.RevisionID,
+		PreviousRevisionID: r.PreviousRevisionID, Lifecycle: r.Lifecycle, EventID: e.ID, EventType: e.Type,
+		ActorKind: e.Actor.Kind, ActorID: e.Actor.ID, At: e.Time.Time, Body: body, Labels: labels, Details: details,
+		Position: e.Position,
+	})
+}
+
+// sealed takes the text out of an event. What else it seals is not a memory's: a print belongs to the register.
+func sealed(e events.Recorded) (body, labels, details *events.Placed) {
+	placed := e.Placed()
+	field := func(name string) *events.Placed {
+		if p, ok := placed[name]; ok {
+			return &p
+		}
+		return nil
+	}
+	return field("body"), field("labels"), field("details")
+}
+
+func newer(now, before *events.Placed) *events.Placed {
+	if now != nil {
+		return now
+	}
+	return before
+}
+
+func (r *Record) label(labels events.Labels) {
+	key := labels.Scope.Key(r.MemberID)
+	r.ScopeKind, r.ScopeKey, r.AdapterScope = &labels.Scope.Kind, &key, &labels.AdapterScope
+	r.TenantID, r.Category = labels.TenantID, &labels.Category
+}
+
+func optional(id events.ID) *events.ID {
+	if id == "" {
+		return nil
+	}
+	return &id
+}

@@ -1,0 +1,88 @@
+package memories
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"iris.example/iris/events"
+	"iris.example/iris/projections/reader"
+)
+
+const recordColumns = `member_id, memory_id, namespace, tier, kind, program, scope_kind, scope_key, adapter_scope, tenant_id,
+	category, origin, lifecycle, revision, revision_id, previous_revision_id, on_behalf_of, body, labels, details,
+	forget_at, created_at, updated_at, position`
+
+// Filter narrows a list. Empty fields don't. With no Lifecycle, drafts and tombstones are left out; Forgotten asks for the softly
+// forgotten ones, which are in no other list (spec 1.2, 1.5).
+type Filter struct {
+	Tier      events.Tier
+	Program   string
+	Category  events.Category
+	Lifecycle events.Lifecycle
+	Forgotten bool
+}
+
+const listRecords = `SELECT ` + recordColumns + ` FROM memory_records
+	WHERE organization_id = $1 AND member_id = $2::text::uuid AND (position, memory_id) < ($3, $4::text::uuid)
+		AND ($5 = '' OR tier = $5) AND ($6 = '' OR program = $6) AND ($7 = '' OR category = $7)
+		AND (lifecycle = $8 OR $8 = '' AND lifecycle NOT IN ('draft', 'tombstoned'))
+		AND (forget_at IS NOT NULL) = $9
+	ORDER BY position DESC, memory_id DESC LIMIT $10`
+
+// List is a page of a member's memories, newest change first, and where the next page begins.
+func List(ctx context.Context, s *reader.Session, member events.ID, filter Filter, page reader.Page) ([]Record, *reader.Key, error) {
+	start := page.Start()
+	rows, err := reader.Collect[Record](ctx, s, listRecords, s.Organisation(), member, start.Position, start.ID,
+		filter.Tier, filter.Program, filter.Category, filter.Lifecycle, filter.Forgotten, page.Ask())
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := checkNamespaces(s.Organisation(), rows); err != nil {
+		return nil, nil, err
+	}
+	rows, next := reader.Cut(page, rows, func(r Record) reader.Key { return reader.Key{Position: r.Position, ID: r.MemoryID} })
+	return rows, next, nil
+}
+
+const getRecord = `SELECT ` + recordColumns + ` FROM memory_records
+	WHERE organization_id = $1 AND member_id = $2::text::uuid AND memory_id = $3::text::uuid`
+
+// Get is one memory of a member, whatever its lifecycle: the caller says what a draft, a forgotten one or a tombstone shows.
+// Another member's is ErrNotFound like an unknown one (spec 9.5).
+func Get(ctx context.Context, s *reader.Session, member, memory events.ID) (Record, error) {
+	rows, err := reader.Collect[Record](ctx, s, getRecord, s.Organisation(), member, memory)
+	if err != nil {
+		return Record{}, err
+	}
+	if err := checkNamespaces(s.Organisation(), rows); err != nil {
+		return Record{}, err
+	}
+	if len(rows) == 0 {
+		return Record{}, fmt.Errorf("%w: memory %s", reader.ErrNotFound, memory)
+	}
+	return rows[0], nil
+}
+
+const listRevisions = `SELECT member_id, memory_id, revision, revision_id, previous_revision_id, lifecycle, event_id, event_type,
+		actor_kind, actor_id, at, body, labels, details, position
+	FROM memory_revisions WHERE organization_id = $1 AND member_id = $2::text::uuid AND memory_id = $3::text::uuid ORDER BY revision`
+
+// History is a memory's chain of revisions, oldest first; of the whole, the first n are what made revision n (spec 1.2).
+func History(ctx context.Context, s *reader.Session, member, memory events.ID) ([]Revision, error) {
+	rows, err := reader.Collect[Revision](ctx, s, listRevisions, s.Organisation(), member, memory)
+	if err == nil && len(rows) == 0 {
+		err = fmt.Errorf("%w: memory %s", reader.ErrNotFound, memory)
+	}
+	return rows, err
+}
+
+// checkNamespaces is the check that stands where row-level security would fail (spec 9.4).
+func checkNamespaces(org string, rows []Record) error {
+	for _, r := range rows {
+		if !strings.HasPrefix(r.Namespace, "org/"+org+"/") {
+			return fmt.Errorf("%w: memory %s", reader.ErrForeign, r.MemoryID)
+		}
+	}
+	return nil
+}

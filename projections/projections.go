@@ -1,0 +1,45 @@
+// Package projections lists the read models (spec 9.4): what is made from which stream, and what has to be erased. Each has a
+// folder with its rows, its SQL, its queries and its erase handler; engine carries streams into them, reader is the way in for
+// readers, migrations makes the tables. Everything in them is derived.
+package projections
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"iris.example/iris/events"
+	"iris.example/iris/projections/consents"
+	"iris.example/iris/projections/engine"
+	"iris.example/iris/projections/memories"
+	"iris.example/iris/projections/proposals"
+	"iris.example/iris/projections/recalls"
+)
+
+// OfOrganisation are made from an organisation's stream, in one transaction.
+func OfOrganisation() []engine.Projection {
+	return []engine.Projection{memories.Projection{}, proposals.Projection{}, consents.Projection{}}
+}
+
+// OfAccess are made from an organisation's access stream.
+func OfAccess() []engine.Projection { return []engine.Projection{recalls.Projection{}} }
+
+// Beginner is a pool or a connection of iris_projector.
+type Beginner interface {
+	Begin(ctx context.Context) (pgx.Tx, error)
+}
+
+// Erase removes sealed text and labels of memories from every read model that has them, all or nothing. It can be repeated.
+// Recalls and consents hold nothing of a memory but its id.
+func Erase(ctx context.Context, db Beginner, org string, ids []events.ID) error {
+	if org == "" {
+		return fmt.Errorf("erase %d memories: no organisation named", len(ids))
+	}
+	return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+		if err := memories.Erase(ctx, tx, org, ids); err != nil {
+			return err
+		}
+		return proposals.Erase(ctx, tx, org, ids)
+	})
+}

@@ -1,0 +1,40 @@
+package reader
+
+import "context"
+
+// Cursor is how far a stream's line has come.
+type Cursor struct {
+	Stream   string `db:"stream"`
+	Position uint64 `db:"position"`
+}
+
+// Gap is a run of positions, both ends included, that the stream no longer had.
+type Gap struct {
+	Stream string `db:"stream"`
+	First  uint64 `db:"first_position"`
+	Last   uint64 `db:"last_position"`
+}
+
+// Cursors lists an organisation's lines.
+func Cursors(ctx context.Context, s *Session) ([]Cursor, error) {
+	return Collect[Cursor](ctx, s, "SELECT stream, position FROM cursors WHERE organization_id = $1 ORDER BY stream", s.Organisation())
+}
+
+// Gaps lists what the lines had to pass over. Each is an alarm: streams deny deletion (spec 9.2).
+func Gaps(ctx context.Context, s *Session) ([]Gap, error) {
+	return Collect[Gap](ctx, s, `SELECT stream, first_position, last_position FROM gaps
+		WHERE organization_id = $1 ORDER BY stream, first_position`, s.Organisation())
+}
+
+// Position reads one line's cursor; a line that never began stands at 0.
+func (r *Reader) Position(ctx context.Context, org, stream string) (uint64, error) {
+	var position uint64
+	err := r.WithOrganisation(ctx, org, func(s *Session) error {
+		cursors, err := Collect[Cursor](ctx, s, "SELECT stream, position FROM cursors WHERE organization_id = $1 AND stream = $2", org, stream)
+		if len(cursors) > 0 {
+			position = cursors[0].Position
+		}
+		return err
+	})
+	return position, err
+}
