@@ -45,7 +45,10 @@ func (v *Vault) Allocate(ctx context.Context, org string) (events.ID, error) {
 	s := v.stock(org)
 	for {
 		now := v.cfg.Now()
-		row, waitFor := v.take(s, org, now)
+		row, waitFor, err := v.take(s, org, now)
+		if err != nil {
+			return "", fmt.Errorf("allocate a data-key row: %w", err)
+		}
 		if waitFor == nil {
 			id := writeID(row.ID)
 			v.ring.hand(id, handed{org, row.Wrapped, now.Add(v.cfg.KeyTTL)})
@@ -71,7 +74,7 @@ func (v *Vault) stock(org string) *stock {
 }
 
 // take returns a row, or the refill to wait for.
-func (v *Vault) take(s *stock, org string, now time.Time) (allocated, *refill) {
+func (v *Vault) take(s *stock, org string, now time.Time) (allocated, *refill, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.giveUpOld(now.Add(-v.cfg.BlockAge))
@@ -82,23 +85,17 @@ func (v *Vault) take(s *stock, org string, now time.Time) (allocated, *refill) {
 		}
 	}
 	if len(s.blocks) == 0 && s.refill == nil {
-		return allocated{}, &refill{done: closed(), err: ErrClosed}
+		return allocated{}, nil, ErrClosed
 	}
 	if len(s.blocks) == 0 {
-		return allocated{}, s.refill
+		return allocated{}, s.refill, nil
 	}
 	first := &s.blocks[0]
 	row := first.rows[len(first.rows)-1]
 	if first.rows = first.rows[:len(first.rows)-1]; len(first.rows) == 0 {
 		s.blocks = s.blocks[1:]
 	}
-	return row, nil
-}
-
-func closed() chan struct{} {
-	done := make(chan struct{})
-	close(done)
-	return done
+	return row, nil, nil
 }
 
 // giveUpOld forgets blocks long before their rows could be swept under the hands of whoever got one.

@@ -1,0 +1,58 @@
+package vault_test
+
+import (
+	"testing"
+	"time"
+
+	"iris.example/iris/vault"
+)
+
+func BenchmarkSeal(b *testing.B) {
+	v := setup(b)
+	ref := v.memory(v.member())
+	plain := make([]byte, 600)
+	v.seal(ref)
+	b.ReportAllocs()
+	for b.Loop() {
+		_, _ = v.Seal(b.Context(), ref, aad, plain)
+	}
+}
+
+func BenchmarkOpen(b *testing.B) {
+	v := setup(b)
+	ref := v.memory(v.member())
+	box, err := v.Seal(b.Context(), ref, aad, make([]byte, 600))
+	if err != nil {
+		b.Fatal(err)
+	}
+	v.opens(v.Vault, ref, v.seal(ref))
+	b.ReportAllocs()
+	for b.Loop() {
+		_, _ = v.Open(b.Context(), ref, aad, box)
+	}
+}
+
+// BenchmarkAllocate is the steady state: the next block is there before the last one runs out.
+func BenchmarkAllocate(b *testing.B) {
+	v := setup(b, func(c *vault.Config) { c.Block = 1 << 12; c.Now = time.Now })
+	v.row()
+	v.Refilled(org)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range b.N {
+		if i%(1<<10) == 0 {
+			b.StopTimer()
+			v.Refilled(org)
+			b.StartTimer()
+		}
+		_, _ = v.Allocate(b.Context(), org)
+	}
+}
+
+// BenchmarkAllocateFlatOut is faster than the database: it waits for blocks of 64.
+func BenchmarkAllocateFlatOut(b *testing.B) {
+	v := setup(b)
+	for b.Loop() {
+		v.row()
+	}
+}
