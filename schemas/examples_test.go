@@ -216,3 +216,11 @@ func BenchmarkCheckProposalRecorded(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkCompile(b *testing.B) {
+	for b.Loop() {
+		if _, err := schemas.Compile(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

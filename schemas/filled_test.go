@@ -1,0 +1,84 @@
+package schemas_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"iris.example/iris/events"
+)
+
+// filled makes an event of a type with every field set, so that no property hides behind an absent value. A new type fails
+// here until it has a line.
+func filled(t *testing.T, typ events.Type) events.Event {
+	t.Helper()
+	const hash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+	const commitment = "0123456789012345678901234567890123456789-_A"
+	entry := events.Entry{
+		MemoryID: someID, RevisionID: otherID, KeyID: someID, Tier: events.TierIndividual, Kind: events.KindPreference, Program: "atlas",
+		Origin: events.OriginModelInferred, OnBehalfOf: otherID,
+	}
+	stated := entry
+	stated.Origin = events.OriginUserStated
+	revised := events.Revised{MemoryID: someID, RevisionID: otherID, PreviousRevisionID: someID, KeyID: otherID, Tier: events.TierPerson}
+	by := events.ProposedBy{Producer: "notes", Consumer: events.ConsumerAssistant}
+	labels := events.Hide(events.Labels{Category: events.CategoryMedical, Scope: events.Scope{Kind: events.ScopeProfile}, Consents: []events.EntryConsent{}})
+	details := events.Hide(events.Details{SourceRefs: []events.SourceRef{}})
+	body := events.Hide("Prefers metric units.")
+	consent := events.Consent{RecordVersion: 1, KeyID: someID, Supersedes: otherID, Record: events.Hide(events.ConsentRecord{Key: events.PurposeDataStorage, At: noon})}
+	switch typ {
+	case events.TypeOrganisationFounded:
+		return &events.OrganisationFounded{OrganizationID: "acme"}
+	case events.TypeProgramDefined:
+		return &events.ProgramDefined{Program: "atlas"}
+	case events.TypeTermsPublished:
+		return &events.TermsPublished{TermsID: "memory", Version: "2026-11", Locale: "en", Text: "We keep it.", SHA256: hash}
+	case events.TypeProducerRegistered:
+		return &events.ProducerRegistered{Producer: "notes", Consumer: events.ConsumerAssistant, PublicKey: "UABCDEFGHIJKLMNOPQRSTUVWXYZ234567ABCDEFGHIJKLMNOPQRSTUVW"}
+	case events.TypeClientRegistered:
+		return &events.ClientRegistered{Client: "demo", Consumers: []events.Consumer{events.ConsumerAssistant}}
+	case events.TypePolicyApplied:
+		return &events.PolicyApplied{Version: "2026-11", SHA256: hash, Document: json.RawMessage(`{"version":"2026-11"}`)}
+	case events.TypeMemberRegistered:
+		return &events.MemberRegistered{MemberID: someID}
+	case events.TypeMembershipStarted:
+		return &events.MembershipStarted{Program: "atlas"}
+	case events.TypeConsentGranted:
+		return &events.ConsentGranted{Consent: consent}
+	case events.TypeConsentWithdrawn:
+		return &events.ConsentWithdrawn{Consent: consent}
+	case events.TypeConsentDenied:
+		return &events.ConsentDenied{Consent: consent}
+	case events.TypeProposalRecorded:
+		return &events.ProposalRecorded{Entry: entry, ProposedBy: by, ExpiresAt: noon, PromotionCandidate: true, Body: body, Labels: labels, Details: details}
+	case events.TypeProposalRefused:
+		return &events.ProposalRefused{
+			ProposalID: someID, Outcome: events.OutcomeSuppressed, Reason: "consent_required", ProposedBy: by,
+			Notes: events.Hide(events.RefusalNotes{Category: events.CategoryMedical}),
+		}
+	case events.TypeProposalDeclined:
+		return &events.ProposalDeclined{Revised: revised, AskAgain: true, Print: events.Hide("p")}
+	case events.TypeMemoryKept:
+		return &events.MemoryKept{Revised: revised, Origin: events.OriginUserConfirmed, Edited: true, Body: &body, Labels: labels, Details: &details}
+	case events.TypeMemoryStated:
+		return &events.MemoryStated{Entry: stated, Body: body, Labels: labels, Details: details}
+	case events.TypeMemoryForgotten:
+		return &events.MemoryForgotten{Revised: revised, ForgetAt: noon, Print: events.Hide("p")}
+	case events.TypeMemorySuperseded:
+		return &events.MemorySuperseded{Revised: revised, Rule: "most-recent-wins", Winner: otherID}
+	case events.TypeRecallResolved:
+		return &events.RecallResolved{
+			Action: events.ActionRecallResolved, PolicyID: events.RecallPolicyID, Severity: "warning", RecallID: otherID, MemberID: someID, At: noon,
+			Engine: "recall/1", PolicyVersion: "2026-11", PolicySHA256: hash, Heads: []events.Head{{Aggregate: "member." + string(someID), Sequence: "41"}},
+			AsOf: "41", EvaluatedCount: 3, ReturnedIDs: []events.ID{someID}, ResultSHA256: hash,
+			Entries: []events.RecalledEntry{{
+				MemoryID: someID, RevisionID: otherID, Body: commitment, Labels: commitment, Score: "0.734000000", Recency: "1.000000000",
+				Semantic: "0.500000000", References: "0.000000000", Origin: "0.900000000",
+			}},
+			Ask: events.Hide(events.RecallAsk{Query: "units?"}), Findings: events.Hide(events.RecallFindings{}),
+		}
+	}
+	require.Fail(t, "no filled event of this type", "%s", typ)
+	return nil
+}
