@@ -1,0 +1,703 @@
+// Package logtest is what every log.Log must do, run on the in-memory one and on a real server alike: otherwise the fake that
+// other rooms test with would drift from what they run on.
+package logtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"iris.example/iris/events"
+	"iris.example/iris/events/log"
+)
+
+// Backend is a log under test.
+type Backend struct {
+	Log log.Log
+	// Restart stops the broker and starts it on the same store; it returns when the log can be used again. Nil: there is none.
+	Restart func(t *testing.T)
+}
+
+// Run holds what open makes to all rules. Every rule has an organisation of its own; the restart has a backend of its own.
+func Run(t *testing.T, open func(t *testing.T) Backend) {
+	shared := open(t)
+	for name, rule := range rules {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rule(setup(t, shared))
+		})
+	}
+	t.Run("a follower lives through a restart", func(t *testing.T) {
+		t.Parallel()
+		b := open(t)
+		if b.Restart == nil {
+			b.Restart = func(*testing.T) {}
+		}
+		followThroughRestart(setup(t, b))
+	})
+}
+
+var rules = map[string]func(s *suite){
+	"an append needs the expected sequence":           expectedSequence,
+	"of many racers one wins each round":              race,
+	"a load returns its range":                        loadRange,
+	"a load that can't end at its head fails":         loadShort,
+	"ten thousand commits load in order":              loadLong,
+	"an aggregate without a commit has head 0":        headOfNothing,
+	"interleaved aggregates keep apart":               interleaved,
+	"organisations keep apart":                        isolation,
+	"access envelopes need no expectation":            access,
+	"a message is read by its sequence":               at,
+	"what is stored can't be changed by its reader":   ownership,
+	"a follower starts anywhere":                      followFrom,
+	"a follower keeps up with a writer":               followWriter,
+	"a follower waits":                                followWaits,
+	"a follower forgets nothing when it is cancelled": followCancelled,
+	"a follower ends when it is closed":               followClosed,
+	"a follower refuses to wait beyond the end":       followBeyond,
+	"a body has a limit":                              tooLarge,
+	"bad ids are refused":                             badIDs,
+	"a missing stream is never made":                  missingStream,
+	"creating and opening again changes nothing":      again,
+	"a lost request and a lost answer look alike":     faults,
+	"what is done is over":                            cancelled,
+	"any history reads as it was written":             anyHistory,
+}
+
+type suite struct {
+	*testing.T
+	Backend
+	ctx context.Context
+	org string
+}
+
+const limit = time.Minute // far beyond what anything here takes: a hang becomes a failure
+
+func setup(t *testing.T, b Backend) *suite {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	t.Cleanup(cancel)
+	s := &suite{t, b, ctx, newOrganisation()}
+	require.NoError(t, b.Log.CreateOrganisation(ctx, s.org))
+	return s
+}
+
+func newOrganisation() string { return "o-" + uuid.NewString() }
+
+func newMember() events.Aggregate { return events.Member(events.ID(uuid.NewString())) }
+
+func (s *suite) append(a events.Aggregate, expected uint64, body string) uint64 {
+	s.Helper()
+	sequence, err := s.Log.Append(s.ctx, s.org, a, expected, []byte(body))
+	require.NoError(s, err)
+	return sequence
+}
+
+// fill appends n commits to an aggregate that has none and returns their sequences.
+func (s *suite) fill(a events.Aggregate, n int) []uint64 {
+	s.Helper()
+	var sequences []uint64
+	last := uint64(0)
+	for i := range n {
+		last = s.append(a, last, fmt.Sprint(i))
+		sequences = append(sequences, last)
+	}
+	return sequences
+}
+
+func (s *suite) head(a events.Aggregate) uint64 {
+	s.Helper()
+	head, err := s.Log.Head(s.ctx, s.org, a)
+	require.NoError(s, err)
+	return head
+}
+
+func (s *suite) follow(after uint64) *log.Follower {
+	s.Helper()
+	f, err := s.Log.Follow(s.ctx, events.StreamFor(s.org), after)
+	require.NoError(s, err)
+	s.Cleanup(f.Close)
+	return f
+}
+
+// take reads n messages and checks that each batch keeps its promise.
+func (s *suite) take(f *log.Follower, n, most int) []log.Message {
+	s.Helper()
+	var got []log.Message
+	for len(got) < n {
+		batch, err := f.Next(s.ctx, most)
+		require.NoError(s, err)
+		require.NotEmpty(s, batch)
+		require.LessOrEqual(s, len(batch), most)
+		got = append(got, batch...)
+	}
+	require.Len(s, got, n)
+	return got
+}
+
+func (s *suite) contiguous(got []log.Message, from uint64) {
+	s.Helper()
+	for i, m := range got {
+		require.Equal(s, from+uint64(i), m.Sequence)
+	}
+}
+
+func sequences(messages []log.Message) []uint64 {
+	var all []uint64
+	for _, m := range messages {
+		all = append(all, m.Sequence)
+	}
+	return all
+}
+
+func expectedSequence(s *suite) {
+	member := newMember()
+	first := s.append(member, 0, "a")
+	for _, wrong := range []uint64{0, first + 1, 1 << 60} {
+		_, err := s.Log.Append(s.ctx, s.org, member, wrong, []byte("b"))
+		require.ErrorIs(s, err, log.ErrConflict, "expected %d", wrong)
+	}
+	second := s.append(member, first, "b")
+	require.Greater(s, second, first)
+	require.Equal(s, second, s.head(member))
+
+	_, err := s.Log.Append(s.ctx, s.org, newMember(), second, []byte("c"))
+	require.ErrorIs(s, err, log.ErrConflict, "an aggregate's head is its own")
+}
+
+func race(s *suite) {
+	const racers, rounds = 32, 20
+	member := newMember()
+	for round := range rounds {
+		expected := s.head(member)
+		var won atomic.Int32
+		var group sync.WaitGroup
+		for racer := range racers {
+			group.Go(func() {
+				_, err := s.Log.Append(s.ctx, s.org, member, expected, fmt.Appendf(nil, "%d/%d", round, racer))
+				if err == nil {
+					won.Add(1)
+				} else if !errors.Is(err, log.ErrConflict) {
+					s.Errorf("racer %d: %v", racer, err)
+				}
+			})
+		}
+		group.Wait()
+		require.EqualValues(s, 1, won.Load(), "round %d", round)
+	}
+	all, err := s.Log.Load(s.ctx, s.org, member, 0, s.head(member))
+	require.NoError(s, err)
+	require.Len(s, all, rounds)
+}
+
+func loadRange(s *suite) {
+	member := newMember()
+	at := s.fill(member, 9)
+	for from := range at {
+		for to := from; to < len(at); to++ {
+			got, err := s.Log.Load(s.ctx, s.org, member, at[from], at[to])
+			require.NoError(s, err)
+			require.Equal(s, append([]uint64(nil), at[from+1:to+1]...), sequences(got))
+		}
+	}
+	got, err := s.Log.Load(s.ctx, s.org, member, 0, at[8])
+	require.NoError(s, err)
+	require.Equal(s, at, sequences(got))
+	for i, m := range got {
+		require.Equal(s, events.Subject(s.org, member), m.Subject)
+		require.Equal(s, fmt.Sprint(i), string(m.Body))
+		require.Equal(s, time.UTC, m.Stored.Location())
+		require.WithinDuration(s, time.Now(), m.Stored, limit)
+	}
+	for _, empty := range []uint64{0, at[8], at[8] + 5} {
+		got, err := s.Log.Load(s.ctx, s.org, member, empty, empty)
+		require.NoError(s, err)
+		require.Empty(s, got)
+	}
+}
+
+func loadShort(s *suite) {
+	member, other := newMember(), newMember()
+	head := s.fill(member, 3)[2]
+	beyond := s.append(other, 0, "x")
+	for _, upTo := range []uint64{beyond, beyond + 1, beyond + 5000} {
+		_, err := s.Log.Load(s.ctx, s.org, member, 0, upTo)
+		require.ErrorIs(s, err, log.ErrUnavailable, "nothing of it stands at %d", upTo)
+	}
+	_, err := s.Log.Load(s.ctx, s.org, member, head, beyond)
+	require.ErrorIs(s, err, log.ErrUnavailable)
+	_, err = s.Log.Load(s.ctx, s.org, newMember(), 0, head)
+	require.ErrorIs(s, err, log.ErrUnavailable)
+}
+
+func loadLong(s *suite) {
+	const commits = 10_000
+	long, other := newMember(), newMember()
+	var want []uint64
+	var last, lastOther uint64
+	for i := range commits {
+		last = s.append(long, last, fmt.Sprint(i))
+		want = append(want, last)
+		if i%7 == 0 {
+			lastOther = s.append(other, lastOther, "x")
+		}
+	}
+	for _, from := range []int{0, 1, 999, 1000, 1001, 5000, commits - 1} {
+		after := uint64(0)
+		if from > 0 {
+			after = want[from-1]
+		}
+		got, err := s.Log.Load(s.ctx, s.org, long, after, last)
+		require.NoError(s, err)
+		require.Equal(s, want[from:], sequences(got))
+		require.Equal(s, fmt.Sprint(from), string(got[0].Body))
+	}
+	got, err := s.Log.Load(s.ctx, s.org, long, 0, want[4999])
+	require.NoError(s, err)
+	require.Len(s, got, 5000)
+}
+
+func headOfNothing(s *suite) {
+	require.Zero(s, s.head(newMember()))
+	last, err := s.Log.Last(s.ctx, events.StreamFor(s.org))
+	require.NoError(s, err)
+	require.Zero(s, last)
+	s.fill(newMember(), 2)
+	require.Zero(s, s.head(newMember()))
+	require.Zero(s, s.head(events.Organisation()))
+}
+
+func interleaved(s *suite) {
+	a, b := newMember(), events.Organisation()
+	var lastA, lastB uint64
+	for i := range 20 {
+		lastA = s.append(a, lastA, fmt.Sprint("a", i))
+		lastB = s.append(b, lastB, fmt.Sprint("b", i))
+	}
+	for aggregate, letter := range map[events.Aggregate]string{a: "a", b: "b"} {
+		got, err := s.Log.Load(s.ctx, s.org, aggregate, 0, s.head(aggregate))
+		require.NoError(s, err)
+		require.Len(s, got, 20)
+		for i, m := range got {
+			require.Equal(s, fmt.Sprint(letter, i), string(m.Body))
+		}
+	}
+	last, err := s.Log.Last(s.ctx, events.StreamFor(s.org))
+	require.NoError(s, err)
+	require.EqualValues(s, 40, last)
+}
+
+func isolation(s *suite) {
+	member := newMember()
+	s.append(member, 0, "here")
+	other := *s
+	other.org = newOrganisation()
+	require.NoError(s, s.Log.CreateOrganisation(s.ctx, other.org))
+	require.Zero(s, other.head(member), "the same member id elsewhere")
+	require.EqualValues(s, 1, other.append(member, 0, "there"))
+
+	got := s.take(s.follow(0), 1, 10)
+	require.Equal(s, "here", string(got[0].Body))
+	got = other.take(other.follow(0), 1, 10)
+	require.Equal(s, "there", string(got[0].Body))
+}
+
+func access(s *suite) {
+	for i := range 3 {
+		sequence, err := s.Log.AppendAccess(s.ctx, s.org, events.RecallSubject(s.org), fmt.Append(nil, i))
+		require.NoError(s, err)
+		require.EqualValues(s, i+1, sequence)
+	}
+	_, err := s.Log.AppendAccess(s.ctx, s.org, "iris.access."+s.org+".brief", []byte("b"))
+	require.NoError(s, err)
+	m, err := s.Log.At(s.ctx, events.AccessStreamFor(s.org), 2)
+	require.NoError(s, err)
+	require.Equal(s, "1", string(m.Body))
+	f, err := s.Log.Follow(s.ctx, events.AccessStreamFor(s.org), 1)
+	require.NoError(s, err)
+	s.Cleanup(f.Close)
+	s.contiguous(s.take(f, 3, 10), 2)
+
+	for _, subject := range []string{
+		"", events.RecallSubject("other"), events.Subject(s.org, events.Organisation()), "iris.access." + s.org + ".*", "iris.access." + s.org + ".>",
+	} {
+		_, err := s.Log.AppendAccess(s.ctx, s.org, subject, []byte("x"))
+		require.ErrorIs(s, err, log.ErrRefused, subject)
+	}
+	last, err := s.Log.Last(s.ctx, events.StreamFor(s.org))
+	require.NoError(s, err)
+	require.Zero(s, last, "an envelope is no commit")
+}
+
+func at(s *suite) {
+	member := newMember()
+	s.fill(member, 3)
+	for sequence := uint64(1); sequence <= 3; sequence++ {
+		m, err := s.Log.At(s.ctx, events.StreamFor(s.org), sequence)
+		require.NoError(s, err)
+		require.Equal(s, sequence, m.Sequence)
+		require.Equal(s, events.Subject(s.org, member), m.Subject)
+		require.Equal(s, fmt.Sprint(sequence-1), string(m.Body))
+	}
+	for _, none := range []uint64{0, 4, 1 << 60} {
+		_, err := s.Log.At(s.ctx, events.StreamFor(s.org), none)
+		require.ErrorIs(s, err, log.ErrNotFound)
+	}
+}
+
+func ownership(s *suite) {
+	member, body := newMember(), []byte("kept")
+	head, err := s.Log.Append(s.ctx, s.org, member, 0, body)
+	require.NoError(s, err)
+	copy(body, "lost")
+	for range 2 {
+		got, err := s.Log.Load(s.ctx, s.org, member, 0, head)
+		require.NoError(s, err)
+		require.Equal(s, "kept", string(got[0].Body))
+		copy(got[0].Body, "lost")
+		m, err := s.Log.At(s.ctx, events.StreamFor(s.org), head)
+		require.NoError(s, err)
+		require.Equal(s, "kept", string(m.Body))
+		copy(m.Body, "lost")
+		followed := s.take(s.follow(0), 1, 1)
+		require.Equal(s, "kept", string(followed[0].Body))
+		copy(followed[0].Body, "lost")
+	}
+}
+
+func followFrom(s *suite) {
+	const n = 25
+	s.fill(newMember(), n)
+	for after := range uint64(n) {
+		for _, most := range []int{1, 4, 1000} {
+			s.contiguous(s.take(s.follow(after), n-int(after), most), after+1)
+		}
+	}
+}
+
+func followWriter(s *suite) {
+	const n = 2000
+	f := s.follow(0)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		a, b := newMember(), newMember()
+		var lastA, lastB uint64
+		for range n / 2 {
+			var err error
+			if lastA, err = s.Log.Append(s.ctx, s.org, a, lastA, []byte("a")); err != nil {
+				s.Errorf("append: %v", err)
+				return
+			}
+			if lastB, err = s.Log.Append(s.ctx, s.org, b, lastB, []byte("b")); err != nil {
+				s.Errorf("append: %v", err)
+				return
+			}
+		}
+	}()
+	s.contiguous(s.take(f, n, 50), 1)
+	<-done
+}
+
+func followWaits(s *suite) {
+	member := newMember()
+	f := s.follow(0)
+	var last uint64
+	for i := range 3 {
+		got := make(chan []log.Message, 1)
+		go func() {
+			batch, err := f.Next(s.ctx, 10)
+			if err != nil {
+				s.Errorf("next: %v", err)
+			}
+			got <- batch
+		}()
+		last = s.append(member, last, fmt.Sprint(i))
+		batch := <-got
+		require.Len(s, batch, 1)
+		require.Equal(s, last, batch[0].Sequence)
+	}
+}
+
+func followCancelled(s *suite) {
+	member := newMember()
+	f := s.follow(0)
+	var last uint64
+	for range 50 {
+		// The append and the end of the context race: whoever wins, nothing may be lost.
+		ctx, cancel := context.WithCancel(s.ctx)
+		go cancel()
+		last = s.append(member, last, "x")
+		batch, err := f.Next(ctx, 10)
+		if err != nil {
+			require.ErrorIs(s, err, context.Canceled)
+			batch, err = f.Next(s.ctx, 10)
+			require.NoError(s, err)
+		}
+		require.Equal(s, []uint64{last}, sequences(batch))
+	}
+}
+
+func followClosed(s *suite) {
+	f := s.follow(0)
+	failed := make(chan error, 1)
+	go func() {
+		_, err := f.Next(s.ctx, 1)
+		failed <- err
+	}()
+	f.Close()
+	f.Close()
+	require.ErrorIs(s, <-failed, log.ErrUnavailable)
+	s.append(newMember(), 0, "x")
+	_, err := f.Next(s.ctx, 1)
+	require.ErrorIs(s, err, log.ErrUnavailable)
+}
+
+func followBeyond(s *suite) {
+	s.fill(newMember(), 2)
+	_, err := s.Log.Follow(s.ctx, events.StreamFor(s.org), 3)
+	require.ErrorIs(s, err, log.ErrDrift)
+	_, err = s.Log.Follow(s.ctx, events.InboxStream, 0)
+	require.ErrorIs(s, err, log.ErrRefused)
+}
+
+func followThroughRestart(s *suite) {
+	member := newMember()
+	f := s.follow(0)
+	var last uint64
+	for round := range 3 {
+		first := last + 1
+		for range 20 {
+			last = s.append(member, last, "x")
+		}
+		s.contiguous(s.take(f, 12, 12), first)
+
+		// Behind by eight, and once more idle in Next: both go on.
+		s.Restart(s.T)
+		s.contiguous(s.take(f, 8, 5), first+12)
+		got := make(chan []log.Message, 1)
+		go func() {
+			batch, err := f.Next(s.ctx, 1)
+			if err != nil {
+				s.Errorf("next in round %d: %v", round, err)
+			}
+			got <- batch
+		}()
+		s.Restart(s.T)
+		last = s.append(member, last, "after")
+		require.Equal(s, []uint64{last}, sequences(<-got))
+	}
+	require.Equal(s, last, s.head(member))
+	require.NoError(s, s.Log.OpenOrganisation(s.ctx, s.org))
+}
+
+func tooLarge(s *suite) {
+	member := newMember()
+	body := []byte(strings.Repeat("x", log.MaxBody+1))
+	_, err := s.Log.Append(s.ctx, s.org, member, 0, body)
+	require.ErrorIs(s, err, log.ErrTooLarge)
+	_, err = s.Log.AppendAccess(s.ctx, s.org, events.RecallSubject(s.org), body)
+	require.ErrorIs(s, err, log.ErrTooLarge)
+	require.Zero(s, s.head(member))
+
+	var last uint64
+	for range 80 { // together more than one answer of the broker holds
+		last = s.append(member, last, string(body[:log.MaxBody]))
+	}
+	got, err := s.Log.Load(s.ctx, s.org, member, 0, last)
+	require.NoError(s, err)
+	require.Len(s, got, 80)
+	require.Len(s, got[79].Body, log.MaxBody)
+	s.contiguous(s.take(s.follow(0), 80, 100), 1)
+
+	_, err = s.Log.Append(s.ctx, s.org, member, last, nil)
+	require.ErrorIs(s, err, log.ErrRefused, "an empty body")
+}
+
+func badIDs(s *suite) {
+	good := newMember()
+	calls := func(org string, a events.Aggregate) map[string]error {
+		_, append := s.Log.Append(s.ctx, org, a, 0, []byte("x"))
+		_, head := s.Log.Head(s.ctx, org, a)
+		_, load := s.Log.Load(s.ctx, org, a, 0, 1)
+		return map[string]error{"append": append, "head": head, "load": load}
+	}
+	for _, org := range BadOrganisations() {
+		all := calls(org, good)
+		all["create"], all["open"] = s.Log.CreateOrganisation(s.ctx, org), s.Log.OpenOrganisation(s.ctx, org)
+		_, all["access"] = s.Log.AppendAccess(s.ctx, org, events.RecallSubject(org), []byte("x"))
+		_, all["last"] = s.Log.Last(s.ctx, "IRIS_"+org+"*")
+		for call, err := range all {
+			require.ErrorIs(s, err, log.ErrRefused, "%s of %q", call, org)
+		}
+	}
+	for _, a := range BadAggregates() {
+		for call, err := range calls(s.org, a) {
+			require.ErrorIs(s, err, log.ErrRefused, "%s of %v", call, a)
+		}
+	}
+	for _, stream := range []string{"", "IRIS_", "IRIS_*", "IRIS_a", "IRIS_ACCESS_", "KV_X", "IRIS_ORG", "IRIS_A.B"} {
+		_, err := s.Log.At(s.ctx, stream, 1)
+		require.ErrorIs(s, err, log.ErrRefused, stream)
+		_, err = s.Log.Follow(s.ctx, stream, 0)
+		require.ErrorIs(s, err, log.ErrRefused, stream)
+	}
+}
+
+// BadOrganisations are what the broker itself would take, or nearly.
+func BadOrganisations() []string {
+	return []string{
+		"", "*", ">", "a.b", "a b", "A", "-a", "a_b", "a\u202eb", "ä", "a\x00", "a\r\nb", strings.Repeat("a", 64),
+		"in", "out", "inbox", "access", "org", "fence", "sys",
+	}
+}
+
+// BadAggregates are no aggregate's name.
+func BadAggregates() []events.Aggregate {
+	id := newMember().ID
+	return []events.Aggregate{
+		{}, {Kind: "fence"}, {Kind: "*"}, {Kind: events.AggregateMember}, {Kind: events.AggregateOrganisation, ID: id}, {Kind: "member.x", ID: id},
+		events.Member("*"), events.Member(">"), events.Member("x"), events.Member("00000000-0000-0000-0000-000000000000"),
+		events.Member(events.ID(strings.ToUpper(string(id)) + "")), events.Member("{" + id + "}"), events.Member(id + ".x"),
+	}
+}
+
+func missingStream(s *suite) {
+	org, member := newOrganisation(), newMember()
+	for range 2 {
+		calls := map[string]error{"open": s.Log.OpenOrganisation(s.ctx, org)}
+		_, calls["append"] = s.Log.Append(s.ctx, org, member, 0, []byte("x"))
+		_, calls["access"] = s.Log.AppendAccess(s.ctx, org, events.RecallSubject(org), []byte("x"))
+		_, calls["head"] = s.Log.Head(s.ctx, org, member)
+		_, calls["load"] = s.Log.Load(s.ctx, org, member, 0, 1)
+		_, calls["at"] = s.Log.At(s.ctx, events.StreamFor(org), 1)
+		_, calls["last"] = s.Log.Last(s.ctx, events.StreamFor(org))
+		_, calls["follow"] = s.Log.Follow(s.ctx, events.StreamFor(org), 0)
+		for call, err := range calls {
+			require.ErrorIs(s, err, log.ErrMissingStream, call)
+		}
+	}
+}
+
+func again(s *suite) {
+	member := newMember()
+	head := s.append(member, 0, "x")
+	for range 2 {
+		require.NoError(s, s.Log.CreateOrganisation(s.ctx, s.org))
+		require.NoError(s, s.Log.OpenOrganisation(s.ctx, s.org))
+		require.Equal(s, head, s.head(member))
+	}
+}
+
+func faults(s *suite) {
+	faulty := log.NewFaulty(s.Log)
+	member, recall := newMember(), events.RecallSubject(s.org)
+
+	faulty.FailNext(log.OpAppend, log.ErrorBefore)
+	_, err := faulty.Append(s.ctx, s.org, member, 0, []byte("a"))
+	require.ErrorIs(s, err, log.ErrAmbiguous)
+	require.Zero(s, s.head(member), "a lost request")
+
+	faulty.FailNext(log.OpAppend, log.ErrorAfter)
+	_, err = faulty.Append(s.ctx, s.org, member, 0, []byte("a"))
+	require.ErrorIs(s, err, log.ErrAmbiguous)
+	head := s.head(member)
+	require.NotZero(s, head, "a lost answer")
+	found, err := faulty.Load(s.ctx, s.org, member, 0, head)
+	require.NoError(s, err)
+	require.Equal(s, "a", string(found[0].Body))
+	_, err = faulty.Append(s.ctx, s.org, member, 0, []byte("a"))
+	require.ErrorIs(s, err, log.ErrConflict, "the retry meets itself")
+
+	faulty.FailNextWith(log.OpAppend, log.ErrorAfter, log.ErrConflict)
+	_, err = faulty.Append(s.ctx, s.org, member, head, []byte("b"))
+	require.ErrorIs(s, err, log.ErrConflict)
+	require.Greater(s, s.head(member), head, "a conflict may be a success")
+
+	faulty.FailNext(log.OpAppendAccess, log.ErrorBefore)
+	faulty.FailNext(log.OpAppendAccess, log.ErrorAfter)
+	for i, want := range []uint64{0, 1} {
+		_, err = faulty.AppendAccess(s.ctx, s.org, recall, []byte("a"))
+		require.ErrorIs(s, err, log.ErrAmbiguous)
+		last, err := faulty.Last(s.ctx, events.AccessStreamFor(s.org))
+		require.NoError(s, err)
+		require.Equal(s, want, last, "fault %d", i)
+	}
+	_, err = faulty.AppendAccess(s.ctx, s.org, recall, []byte("a"))
+	require.NoError(s, err, "no fault is left")
+
+	faulty.FailNext(log.OpHead, log.ErrorBefore)
+	_, err = faulty.Head(s.ctx, s.org, member)
+	require.ErrorIs(s, err, log.ErrUnavailable)
+}
+
+func cancelled(s *suite) {
+	ctx, cancel := context.WithCancel(s.ctx)
+	cancel()
+	member := newMember()
+	_, err := s.Log.Append(ctx, s.org, member, 0, []byte("x"))
+	require.ErrorIs(s, err, log.ErrUnavailable, "nothing was sent")
+	require.ErrorIs(s, err, context.Canceled)
+	_, err = s.Log.Head(ctx, s.org, member)
+	require.ErrorIs(s, err, context.Canceled)
+	require.Zero(s, s.head(member))
+}
+
+// anyHistory drives random appends and reads against the plainest model: a list for each aggregate.
+func anyHistory(s *suite) {
+	rapid.Check(s.T, func(t *rapid.T) {
+		org := newOrganisation()
+		require.NoError(t, s.Log.CreateOrganisation(s.ctx, org))
+		aggregates := []events.Aggregate{newMember(), newMember(), events.Organisation()}
+		model := map[events.Aggregate][]uint64{}
+		head := func(a events.Aggregate) uint64 {
+			if all := model[a]; len(all) > 0 {
+				return all[len(all)-1]
+			}
+			return 0
+		}
+		stored := uint64(0)
+		t.Repeat(map[string]func(*rapid.T){
+			"append": func(t *rapid.T) {
+				a := rapid.SampledFrom(aggregates).Draw(t, "aggregate")
+				expected := rapid.SampledFrom([]uint64{head(a), head(a), head(a), stored, stored + 1, 0}).Draw(t, "expected")
+				sequence, err := s.Log.Append(s.ctx, org, a, expected, []byte(a.String()))
+				if expected != head(a) {
+					require.ErrorIs(t, err, log.ErrConflict)
+					return
+				}
+				require.NoError(t, err)
+				stored++
+				require.Equal(t, stored, sequence)
+				model[a] = append(model[a], sequence)
+			},
+			"head": func(t *rapid.T) {
+				a := rapid.SampledFrom(aggregates).Draw(t, "aggregate")
+				got, err := s.Log.Head(s.ctx, org, a)
+				require.NoError(t, err)
+				require.Equal(t, head(a), got)
+			},
+			"load": func(t *rapid.T) {
+				a := rapid.SampledFrom(aggregates).Draw(t, "aggregate")
+				after := rapid.Uint64Range(0, stored).Draw(t, "after")
+				got, err := s.Log.Load(s.ctx, org, a, after, head(a))
+				require.NoError(t, err)
+				var want []uint64
+				for _, sequence := range model[a] {
+					if sequence > after {
+						want = append(want, sequence)
+					}
+				}
+				require.Equal(t, want, sequences(got))
+			},
+		})
+	})
+}
