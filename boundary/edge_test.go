@@ -162,8 +162,10 @@ func TestForgedCursors(t *testing.T) {
 		_, err := c.Decode("acme/memory", bad)
 		requireCode(t, boundary.InvalidCursor, err)
 	}
-	_, err = c.Decode("acme/proposals", good)
-	requireCode(t, boundary.InvalidCursor, err)
+	for _, scope := range []string{"acme/proposals", "acme/memorz", "acme/memory\x01", ""} {
+		_, err = c.Decode(scope, good)
+		requireCode(t, boundary.InvalidCursor, err)
+	}
 	_, err = cursors(t, 2).Decode("acme/memory", good)
 	requireCode(t, boundary.InvalidCursor, err)
 }

@@ -184,14 +184,10 @@ func discover(ctx context.Context, issuer string, client *http.Client) (string, 
 	return document.JWKSURL, checkKeysURL(issuer, document.JWKSURL)
 }
 
-// httpClient follows no redirect and takes only a 200 of a bounded length, so
-// that neither we nor go-oidc read or repeat anything else.
+// httpClient takes nothing but a 200 of a bounded length, so that neither we nor
+// go-oidc follow a redirect, or read or repeat anything else.
 func httpClient(transport http.RoundTripper) *http.Client {
-	return &http.Client{
-		Transport:     guarded{transport},
-		Timeout:       fetchTimeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	return &http.Client{Transport: guarded{transport}, Timeout: fetchTimeout}
 }
 
 type guarded struct{ next http.RoundTripper }
