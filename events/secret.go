@@ -89,6 +89,28 @@ func (s Secret[T]) MarshalJSON() ([]byte, error) { return json.Marshal(s.Sealed)
 // UnmarshalJSON reads the sealed form; Plain stays empty until the codec opens it.
 func (s *Secret[T]) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, &s.Sealed) }
 
+// Commit chooses the salt ahead of sealing and returns the commitment that the sealed field will carry, for a digest that
+// covers it.
+func (s *Secret[T]) Commit(field string) (string, error) {
+	if err := saltOnce(&s.Salt); err != nil {
+		return "", err
+	}
+	value, err := s.plain()
+	if err != nil {
+		return "", err
+	}
+	return Commitment(s.Salt, field, value), nil
+}
+
+// Recommit computes the commitment that another value would have under the salt of s: what a replay holds against the record.
+func (s *Secret[T]) Recommit(field string, other T) (string, error) {
+	value, err := canonical(other)
+	if err != nil {
+		return "", err
+	}
+	return Commitment(s.Salt, field, value), nil
+}
+
 func (s *Secret[T]) plain() ([]byte, error)     { return canonical(s.Plain) }
 func (s *Secret[T]) setPlain(b []byte) error    { return json.Unmarshal(b, &s.Plain) }
 func (s *Secret[T]) sealed() (*Sealed, *[]byte) { return &s.Sealed, &s.Salt }
@@ -141,8 +163,7 @@ func seal(ctx context.Context, keys Keys, s slot, aad []byte) error {
 		return err
 	}
 	sealed, salt := s.value.sealed()
-	*salt = make([]byte, saltSize)
-	if _, err := rand.Read(*salt); err != nil {
+	if err := saltOnce(salt); err != nil {
 		return err
 	}
 	content, err := json.Marshal(sealedContent{base64.RawURLEncoding.EncodeToString(*salt), value})
@@ -155,6 +176,15 @@ func seal(ctx context.Context, keys Keys, s slot, aad []byte) error {
 	}
 	*sealed = Sealed{s.key.String(), base64.RawURLEncoding.EncodeToString(box), Commitment(*salt, s.field, value)}
 	return nil
+}
+
+func saltOnce(salt *[]byte) error {
+	if len(*salt) > 0 {
+		return nil
+	}
+	*salt = make([]byte, saltSize)
+	_, err := rand.Read(*salt)
+	return err
 }
 
 // open verifies the commitment too: AES-GCM alone does not commit to one plaintext.

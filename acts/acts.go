@@ -1,0 +1,170 @@
+// Package acts is what can be done with Iris, one function an act, apart from how one asks: HTTP, pages, NATS intake and the
+// command line all come through here. An act takes the caller from the credential, checks what it names against it, makes the
+// command with its id, runs it, and says what was recorded.
+//
+// It holds no rule of what may be remembered or said: those stand in aggregates and recall.
+package acts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"iris.example/iris/aggregates"
+	"iris.example/iris/aggregates/member"
+	"iris.example/iris/aggregates/organisation"
+	"iris.example/iris/events"
+	"iris.example/iris/identity"
+	"iris.example/iris/recalls"
+	"iris.example/iris/runner"
+)
+
+// Errors that are the caller's: what it names is not its own, or isn't there. A foreign thing and an unknown one are the same
+// (spec 9.5).
+var (
+	ErrNotFound      = errors.New("not_found")
+	ErrClaimMismatch = errors.New("claim_mismatch")
+	ErrNotAMember    = errors.New("member_required")
+	ErrPermission    = errors.New("permission_missing")
+	ErrConsumer      = errors.New("consumer_not_allowed")
+)
+
+// Directory maps an identity provider's subject to the member's opaque id.
+type Directory interface {
+	Resolve(ctx context.Context, org, issuer, subject string) (events.ID, bool, error)
+	MemberExists(ctx context.Context, org string, id events.ID) (bool, error)
+}
+
+// Acts holds what the acts are carried out with.
+type Acts struct {
+	Members       *runner.Runner[*member.State, member.Command]
+	Organisations *runner.Runner[*organisation.State, organisation.Command]
+	Recalls       *recalls.Service
+	Directory     Directory
+	Issuer        string // whose subjects a producer's claim may name
+	Read          Read
+	Keys          events.Keys
+	Now           func() time.Time
+}
+
+// Caller is who asks, from the credential alone.
+type Caller struct {
+	Principal    identity.Principal
+	Organisation string
+	Member       events.ID // whose memory the call concerns; empty: the token's person is no member, as with a service
+	OnBehalfOf   events.ID // a delegate's principal
+	Defined      *organisation.State
+}
+
+// Request is one call of an act: its concrete route, the caller's Idempotency-Key (or a fresh one) and when it came.
+type Request struct {
+	Route    string
+	Key      string
+	Received events.Time
+	Trace    events.Trace
+}
+
+// Done is what every command's answer carries.
+type Done struct{ Position uint64 }
+
+// Identify makes a caller of a verified principal. An organisation that isn't there is as foreign as another's.
+func (a *Acts) Identify(ctx context.Context, p identity.Principal) (Caller, error) {
+	c := Caller{Principal: p, Organisation: p.Organisation}
+	defined, err := a.definitions(ctx, c.Organisation)
+	if err != nil {
+		return Caller{}, err
+	}
+	c.Defined = defined
+	subject := p.Subject
+	if p.ActorSubject != "" {
+		subject = p.ActorSubject
+		if c.OnBehalfOf, err = a.resolve(ctx, c.Organisation, p.Issuer, p.Subject); err != nil {
+			return Caller{}, err
+		}
+	}
+	c.Member, err = a.resolve(ctx, c.Organisation, p.Issuer, subject)
+	return c, err
+}
+
+func (a *Acts) resolve(ctx context.Context, org, issuer, subject string) (events.ID, error) {
+	id, found, err := a.Directory.Resolve(ctx, org, issuer, subject)
+	if err != nil {
+		return "", fmt.Errorf("look a member up: %w: %w", runner.ErrUnavailable, err)
+	}
+	if !found {
+		return "", nil
+	}
+	return id, nil
+}
+
+// definitions reads the organisation at its head, for one command (spec 8: a change binds what starts after it).
+func (a *Acts) definitions(ctx context.Context, org string) (*organisation.State, error) {
+	var defined *organisation.State
+	err := a.Organisations.View(ctx, org, events.Organisation(), func(s *organisation.State, _ uint64) error {
+		defined = s
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !defined.Founded {
+		return nil, fmt.Errorf("organisation: %w", ErrNotFound)
+	}
+	return defined, nil
+}
+
+// asMember requires the caller to be a member.
+func (c Caller) asMember() (events.Actor, error) {
+	if c.Member == "" {
+		return events.Actor{}, fmt.Errorf("the credential's person is no member: %w", ErrNotAMember)
+	}
+	return events.Actor{ID: string(c.Member), Kind: events.ActorMember}, nil
+}
+
+func (c Caller) asClient() events.Actor {
+	return events.Actor{ID: c.Principal.Client, Kind: events.ActorClient}
+}
+
+// commandID binds the command to who asked for what (spec 9.2).
+func (c Caller) commandID(r Request) events.ID {
+	return events.CommandID(c.Organisation, c.Principal.Issuer, c.Principal.Subject, c.Principal.ActorSubject, c.Principal.Client, r.Route, r.Key)
+}
+
+// own runs a command of the caller's own book, as the member.
+func (a *Acts) own(ctx context.Context, c Caller, r Request, input any, command member.Command) (runner.Outcome, error) {
+	actor, err := c.asMember()
+	if err != nil {
+		return runner.Outcome{}, err
+	}
+	return a.run(ctx, c.Organisation, c.Member, runner.Command[member.Command]{
+		ID: c.commandID(r), Received: r.Received, Actor: actor, Trace: r.Trace, Setting: setting(c.Defined), Body: command,
+	}, input)
+}
+
+func (a *Acts) run(ctx context.Context, org string, id events.ID, command runner.Command[member.Command], input any) (runner.Outcome, error) {
+	canonical, err := events.Canonical(input)
+	if err != nil {
+		return runner.Outcome{}, fmt.Errorf("write the request of command %s: %w", command.ID, err)
+	}
+	command.Organisation, command.Aggregate, command.Request = org, events.Member(id), canonical
+	return a.Members.Run(ctx, command)
+}
+
+func setting(defined *organisation.State) runner.Setting {
+	return runner.Setting{Policy: defined.PolicyInForce(), Defined: defined}
+}
+
+// unknown turns a refusal that says "no such thing" into ErrNotFound, so that foreign and unknown ids answer the same.
+func unknown(err error, codes ...string) error {
+	refusal, ok := aggregates.AsRefusal(err)
+	if !ok {
+		return err
+	}
+	for _, code := range codes {
+		if refusal.Code == code {
+			return fmt.Errorf("%w: %w", ErrNotFound, err)
+		}
+	}
+	return err
+}

@@ -1,0 +1,58 @@
+// Package aggregates says what may happen. Each folder holds one aggregate: Decide takes the state and a command and returns
+// events or a refusal, Evolve takes the state and an event. Both are pure: no I/O, no clock, no randomness, no floating point;
+// whatever they need of the world comes in Env.
+package aggregates
+
+import (
+	"errors"
+	"fmt"
+
+	"iris.example/iris/events"
+	"iris.example/iris/policy"
+	"iris.example/iris/screening"
+)
+
+// Env is the world as one decision sees it. The runner fills it anew for every attempt.
+type Env struct {
+	Now      events.Time // the instant of the decision; every due time is compared with it (spec 2.1)
+	Received events.Time // when the command arrived; entity ids come from it
+	Command  events.ID
+	Actor    events.Actor
+	Policy   *policy.Document
+	Defined  Definitions
+	Screen   *screening.Screen
+	// Print is HMAC under the member's register key over length-prefixed parts (spec 1.8).
+	Print func(parts ...string) string
+	// Keys are fresh data-key rows, durable already, as many as the command said that it may need.
+	Keys []events.ID
+}
+
+// Definitions are the organisation's, as they stood at its head when the command began (spec 8, 9.2).
+type Definitions interface {
+	HasProgram(program string) bool
+	TermsText(id, version string) (text string, ok bool)
+}
+
+// NewID is the command's index-th entity id. Indexes from 1000 on are the runner's, for event ids.
+func (e Env) NewID(index int) events.ID { return events.EntityID(e.Received, e.Command, index) }
+
+// Refusal is a decision too: the rule said no. Its code is stable and stands in the answer.
+type Refusal struct {
+	Code     string
+	Rule     string              // where the rule stands: document and section
+	Missing  []events.ConsentKey // consents that the act needs
+	Existing events.ID           // the memory that stands in the way, if the member may know it
+	Patterns []string            // ids of the screening's patterns that hit
+}
+
+func (r *Refusal) Error() string { return fmt.Sprintf("refused %s (%s)", r.Code, r.Rule) }
+
+// Refuse makes a refusal with no more than its code.
+func Refuse(code, rule string) error { return &Refusal{Code: code, Rule: rule} }
+
+// AsRefusal unwraps a refusal.
+func AsRefusal(err error) (*Refusal, bool) {
+	var r *Refusal
+	ok := errors.As(err, &r)
+	return r, ok
+}

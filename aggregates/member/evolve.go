@@ -1,0 +1,105 @@
+package member
+
+import "iris.example/iris/events"
+
+// Evolve applies an event to the book, in place. It never refuses: what is on the stream happened.
+func Evolve(s *State, r events.Recorded) *State {
+	switch e := r.Event.(type) {
+	case *events.MemberRegistered:
+		s.Registered = true
+	case *events.MembershipStarted:
+		s.Programs[e.Program] = r.RecordedAt
+	case *events.ProposalRecorded:
+		entry := s.begin(e.Entry, r, e.Body, e.Labels, e.Details.Plain)
+		entry.Lifecycle = events.LifecycleDraft
+		entry.ProposedBy, entry.ExpiresAt = e.ProposedBy, &e.ExpiresAt
+	case *events.MemoryStated:
+		s.begin(e.Entry, r, e.Body, e.Labels, e.Details.Plain).Lifecycle = events.LifecycleActive
+	case *events.ProposalRefused:
+		// Only a draft that lost its conflict has an entry; every other refusal leaves nothing.
+		if entry, ok := s.Entries[e.ProposalID]; ok {
+			s.bury(entry)
+		}
+	case *events.ProposalDeclined:
+		s.decline(e.Print.Plain)
+		if entry := s.revised(e.Revised, r); entry != nil {
+			s.bury(entry)
+		}
+	case *events.MemoryKept:
+		if entry := s.revised(e.Revised, r); entry != nil {
+			entry.keep(e)
+		}
+	case *events.MemoryForgotten:
+		s.decline(e.Print.Plain)
+		if entry := s.revised(e.Revised, r); entry != nil {
+			entry.Lifecycle, entry.ForgetAt = events.LifecyclePaused, &e.ForgetAt
+		}
+	case *events.MemorySuperseded:
+		if entry := s.revised(e.Revised, r); entry != nil {
+			entry.Lifecycle = events.LifecycleSuperseded
+		}
+	case *events.ConsentGranted:
+		s.answer(events.StateGranted, e.Consent, r)
+	case *events.ConsentWithdrawn:
+		s.answer(events.StateWithdrawn, e.Consent, r)
+	case *events.ConsentDenied:
+		s.answer(events.StateDenied, e.Consent, r)
+	}
+	return s
+}
+
+func (s *State) begin(e events.Entry, r events.Recorded, body events.Secret[string], labels events.Secret[events.Labels], details events.Details) *Entry {
+	entry := &Entry{
+		MemoryID: e.MemoryID, RevisionID: e.RevisionID, KeyID: e.KeyID, Revision: 1, Tier: e.Tier, Kind: e.Kind, Program: e.Program,
+		Origin: e.Origin, OnBehalfOf: e.OnBehalfOf, Body: body.Plain, Labels: labels.Plain, Details: details,
+		BodyCommitment: body.Sealed.Commitment, LabelsCommitment: labels.Sealed.Commitment,
+		CreatedAt: r.RecordedAt, UpdatedAt: r.RecordedAt, Provenance: []Provenance{provenance(r)},
+	}
+	s.Entries[e.MemoryID] = entry
+	return entry
+}
+
+// revised mints the next revision of an entry; nil when the book has none of that id, which only a stream that was changed can
+// bring about.
+func (s *State) revised(e events.Revised, r events.Recorded) *Entry {
+	entry, ok := s.Entries[e.MemoryID]
+	if !ok {
+		return nil
+	}
+	entry.PreviousRevisionID, entry.RevisionID = entry.RevisionID, e.RevisionID
+	entry.Revision++
+	entry.UpdatedAt = r.RecordedAt
+	entry.Provenance = append(entry.Provenance, provenance(r))
+	return entry
+}
+
+func (e *Entry) keep(k *events.MemoryKept) {
+	e.Lifecycle, e.ExpiresAt, e.Origin = events.LifecycleActive, nil, k.Origin
+	e.Labels, e.LabelsCommitment = k.Labels.Plain, k.Labels.Sealed.Commitment
+	if k.Body != nil {
+		e.Body, e.BodyCommitment = k.Body.Plain, k.Body.Sealed.Commitment
+	}
+	if k.Details != nil {
+		e.Details = k.Details.Plain
+	}
+}
+
+// bury ends an entry that never was memory: nothing of its text stays in the book.
+func (s *State) bury(e *Entry) {
+	e.Lifecycle, e.ExpiresAt, e.Body = events.LifecycleTombstoned, nil, ""
+	e.Labels, e.Details = events.Labels{}, events.Details{}
+}
+
+func (s *State) decline(print string) {
+	if print != "" {
+		s.Declined[print] = true
+	}
+}
+
+func (s *State) answer(state events.ConsentState, c events.Consent, r events.Recorded) {
+	s.Consents[c.Record.Plain.Key] = &Consent{EventID: r.ID, State: state, KeyID: c.KeyID, Record: c.Record.Plain}
+}
+
+func provenance(r events.Recorded) Provenance {
+	return Provenance{EventID: r.ID, Type: r.Type, ActorKind: r.Actor.Kind, At: r.RecordedAt}
+}

@@ -1,0 +1,290 @@
+// Package member decides about a member's book: memories, proposals and consents of one person are one aggregate, so that no
+// consent can change under a write (spec 9.2). Decide is the only way in which anything comes to be remembered, and every rule
+// of the write path stands here; what may be said back is decided in recall.
+//
+// State never needs a memory's text to decide: it knows texts by keyed fingerprint. Bodies stand in it so that a recall finds
+// them, and may be absent in a state that was not folded from the first event.
+package member
+
+import (
+	"time"
+
+	"iris.example/iris/aggregates"
+	"iris.example/iris/events"
+)
+
+// State is the book at one position. It has one owner; Evolve changes it in place and Decide never does.
+type State struct {
+	Organisation string
+	ID           events.ID
+	Registered   bool
+	Programs     map[string]events.Time // since when the member belongs to it
+	Entries      map[events.ID]*Entry
+	Consents     map[events.ConsentKey]*Consent // the newest event of each key
+	Declined     map[string]bool                // fact prints that must not be proposed again (spec 1.8)
+}
+
+// Entry is a memory's current revision with what the revisions before left behind.
+type Entry struct {
+	MemoryID, RevisionID, PreviousRevisionID, KeyID events.ID
+	Revision                                        int
+	Tier                                            events.Tier
+	Kind                                            events.MemoryKind
+	Program                                         string
+	Origin                                          events.Origin
+	OnBehalfOf                                      events.ID
+	Lifecycle                                       events.Lifecycle
+	Labels                                          events.Labels
+	Details                                         events.Details
+	Body                                            string
+	BodyCommitment, LabelsCommitment                string // of the events that carry them
+	Suppression                                     *events.Suppression
+	ProposedBy                                      events.ProposedBy
+	ExpiresAt                                       *events.Time // a draft's lapse
+	ForgetAt                                        *events.Time // set while softly forgotten
+	ReferenceCount                                  int
+	CreatedAt, UpdatedAt                            events.Time
+	Provenance                                      []Provenance
+}
+
+// Provenance is one event that made the current revision what it is, oldest first (spec 1.2).
+type Provenance struct {
+	EventID   events.ID
+	Type      events.Type
+	ActorKind events.ActorKind
+	At        events.Time
+}
+
+// Consent is the newest ledger event of a key.
+type Consent struct {
+	EventID events.ID
+	State   events.ConsentState // granted, withdrawn or denied; expired is derived
+	KeyID   events.ID
+	Record  events.ConsentRecord
+}
+
+// Initial is the book before its first event.
+func Initial(org string, id events.ID) *State {
+	return &State{
+		Organisation: org, ID: id, Programs: map[string]events.Time{}, Entries: map[events.ID]*Entry{},
+		Consents: map[events.ConsentKey]*Consent{}, Declined: map[string]bool{},
+	}
+}
+
+// Living reports whether the entry counts as known: draft, active, paused or suppressed, never softly forgotten (spec 1.8).
+// A draft that has lapsed is no longer.
+func (e *Entry) Living(now events.Time) bool {
+	switch e.Lifecycle {
+	case events.LifecycleDraft:
+		return !e.ExpiresAt.Passed(now)
+	case events.LifecycleActive, events.LifecyclePaused:
+		return e.ForgetAt == nil
+	}
+	return false
+}
+
+// Kept reports whether the entry is living memory: the member said yes to it and has not taken it back.
+func (e *Entry) Kept(now events.Time) bool {
+	return e.Lifecycle != events.LifecycleDraft && e.Living(now)
+}
+
+func (e *Entry) sensitiveInteraction() bool {
+	return e.Details.MultiActor != nil && e.Details.MultiActor.SensitiveInteraction
+}
+
+func (e *Entry) actorHandle() string {
+	if e.Details.MultiActor == nil {
+		return ""
+	}
+	return e.Details.MultiActor.ActorHandle
+}
+
+// Consent is the state of a key at an instant (spec 2.1): its newest event, or expired once its end is past.
+func (s *State) Consent(key events.ConsentKey, now events.Time) events.ConsentState {
+	c, ok := s.Consents[key]
+	if !ok {
+		return events.StateNever
+	}
+	if c.State == events.StateGranted && c.Record.ExpiresAt.Passed(now) {
+		return events.StateExpired
+	}
+	return c.State
+}
+
+// Missing lists the keys that are not granted, in order.
+func (s *State) Missing(keys []events.ConsentKey, now events.Time) []events.ConsentKey {
+	var missing []events.ConsentKey
+	for _, key := range keys {
+		if s.Consent(key, now) != events.StateGranted {
+			missing = append(missing, key)
+		}
+	}
+	return missing
+}
+
+// Revoked lists the keys that were answered and are not granted: withdrawn, denied or expired (spec 2.2). A key that was never
+// asked for is not among them.
+func (s *State) Revoked(keys []events.ConsentKey, now events.Time) []events.ConsentKey {
+	var revoked []events.ConsentKey
+	for _, key := range keys {
+		if state := s.Consent(key, now); state != events.StateGranted && state != events.StateNever {
+			revoked = append(revoked, key)
+		}
+	}
+	return revoked
+}
+
+// DerivedSuppression is what follows for an entry from the ledger alone; it is no revision and lifts when the grant returns
+// (spec 2.2). Empty: nothing.
+func (s *State) DerivedSuppression(e *Entry, now events.Time) events.SuppressionReason {
+	about := []events.ConsentKey{events.ConsentKey(e.Labels.Category)}
+	if e.Labels.Category.Sensitive() || e.sensitiveInteraction() {
+		about = append(about, events.PurposeSensitiveData)
+	}
+	if len(s.Revoked(about, now)) > 0 {
+		return events.SuppressedSensitiveCategory
+	}
+	if len(s.Revoked([]events.ConsentKey{events.PurposeDataStorage}, now)) > 0 {
+		return events.SuppressedUserPause
+	}
+	return ""
+}
+
+// Command is what a book can be asked. Each says how many fresh data keys it may need.
+type Command interface{ KeysNeeded() int }
+
+type (
+	// Register opens the book.
+	Register struct{}
+	// Join lets the member into a program.
+	Join struct{ Program string }
+	// Propose is a claim, over NATS or HTTP.
+	Propose struct {
+		Draft
+		ProposedBy         events.ProposedBy
+		PromotionCandidate bool
+		// ByMessage: the claimant waits for no answer, so that every refusal has to be recorded for it to be read later.
+		ByMessage bool
+	}
+	// StateWords are the member's own words, kept at once.
+	StateWords struct{ Draft }
+	// Accept is the member's yes to a proposal. Nil fields: as proposed.
+	Accept struct {
+		ProposalID events.ID
+		Body       *string
+		Category   *events.Category
+		Scope      *events.Scope // the proposal's session: "this session only"; nil: what is proposed in a session is kept in the profile
+		Consents   []Answer
+	}
+	// Decline is the member's no. AskAgain lets the same fact be proposed again.
+	Decline struct {
+		ProposalID events.ID
+		AskAgain   bool
+	}
+	// Forget hides a memory at once, to be shredded after the grace window. DontAskAgain keeps it from being proposed again.
+	Forget struct {
+		MemoryID     events.ID
+		DontAskAgain bool
+	}
+	// Grant gives a consent under a published text.
+	Grant struct {
+		Answer
+		Source    events.ConsentSource
+		Locale    string
+		Shown     string
+		ExpiresAt *events.Time
+	}
+	// Deny says no to a consent that was asked for.
+	Deny struct {
+		Answer
+		Source events.ConsentSource
+		Locale string
+		Shown  string
+	}
+	// Withdraw takes back the grant that EventID names.
+	Withdraw struct{ EventID events.ID }
+)
+
+// Draft is what a claim or the member's own words say.
+type Draft struct {
+	Tier         events.Tier
+	Kind         events.MemoryKind
+	Program      string
+	Scope        events.Scope
+	AdapterScope events.AdapterScope // empty: the default of the scope's kind
+	TenantID     *string
+	Category     events.Category
+	Subject      string
+	Body         string
+	Origin       events.Origin
+	MultiActor   *events.MultiActor
+	Ref          string
+	SourceRefs   []events.SourceRef
+	OnBehalfOf   events.ID
+}
+
+// Answer names a consent key and the text that the member saw.
+type Answer struct {
+	Key          events.ConsentKey
+	TermsID      string
+	TermsVersion string
+}
+
+func (Register) KeysNeeded() int   { return 0 }
+func (Join) KeysNeeded() int       { return 0 }
+func (Propose) KeysNeeded() int    { return 1 }
+func (StateWords) KeysNeeded() int { return 1 }
+func (a Accept) KeysNeeded() int   { return len(a.Consents) }
+func (Decline) KeysNeeded() int    { return 0 }
+func (Forget) KeysNeeded() int     { return 0 }
+func (Grant) KeysNeeded() int      { return 1 }
+func (Deny) KeysNeeded() int       { return 1 }
+func (Withdraw) KeysNeeded() int   { return 0 }
+
+// Decide says what follows from a command. What is so already yields no event and no error.
+func Decide(s *State, c Command, env aggregates.Env) ([]events.Event, error) {
+	if _, opening := c.(Register); !opening && !s.Registered {
+		return nil, aggregates.Refuse("member_unknown", "spec 9.5")
+	}
+	switch c := c.(type) {
+	case Register:
+		if s.Registered {
+			return nil, nil
+		}
+		return []events.Event{&events.MemberRegistered{MemberID: s.ID}}, nil
+	case Join:
+		return join(s, c, env)
+	case Propose:
+		return propose(s, c, env)
+	case StateWords:
+		return stateWords(s, c, env)
+	case Accept:
+		return accept(s, c, env)
+	case Decline:
+		return decline(s, c, env)
+	case Forget:
+		return forget(s, c, env)
+	case Grant:
+		return grant(s, c, env)
+	case Deny:
+		return deny(s, c, env)
+	case Withdraw:
+		return withdraw(s, c, env)
+	}
+	return nil, aggregates.Refuse("command_unknown", "spec 9.2")
+}
+
+func join(s *State, c Join, env aggregates.Env) ([]events.Event, error) {
+	if !env.Defined.HasProgram(c.Program) {
+		return nil, aggregates.Refuse("program_unknown", "spec 1.1")
+	}
+	if _, in := s.Programs[c.Program]; in {
+		return nil, nil
+	}
+	return []events.Event{&events.MembershipStarted{Program: c.Program}}, nil
+}
+
+// lapse is when a proposal made now is no longer asked about (spec 1.5).
+func lapse(env aggregates.Env) events.Time { return plus(env.Now, env.Policy.ProposalLapse()) }
+
+func plus(t events.Time, d time.Duration) events.Time { return t.Plus(d) }

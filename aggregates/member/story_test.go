@@ -1,0 +1,354 @@
+package member_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"iris.example/iris/aggregates"
+	"iris.example/iris/aggregates/member"
+	"iris.example/iris/aggregates/organisation"
+	"iris.example/iris/events"
+	"iris.example/iris/policy"
+	"iris.example/iris/screening"
+)
+
+// A story is given/when/then in a file: what was done before, what is done now, and the events or the refusal that follow. The
+// acts before must succeed. Fields that a case doesn't name have plain defaults (see act.draft).
+type story struct {
+	Name  string
+	Given []act
+	When  act
+	Then  then
+}
+
+type act struct {
+	After    string // moves the clock before the act: "24h"
+	Do       string // propose, accept, decline, state, forget, grant, deny, withdraw, join
+	Name     string // names the memory that the act makes; later acts refer to it by Of
+	Of       string
+	Body     *string
+	Category *events.Category
+	Subject  string
+	Kind     events.MemoryKind
+	Tier     events.Tier
+	Program  string
+	Scope    *events.Scope
+	Adapter  events.AdapterScope
+	Origin   events.Origin
+	Consumer events.Consumer
+	Actor    *events.MultiActor
+	Ref      string
+	ByMessage,
+	AskAgain, DontAskAgain bool
+	Consents []events.ConsentKey
+	Key      events.ConsentKey
+	Terms    string
+	Expires  string // from now: "1h"
+}
+
+type then struct {
+	Events  []expected
+	Nothing bool
+	Refused string
+	Missing []events.ConsentKey
+}
+
+type expected struct {
+	Type     events.Type
+	Outcome  events.ClaimOutcome
+	Reason   string
+	Rule     string
+	Body     *string
+	Category events.Category
+	Scope    events.ScopeKind
+	Origin   events.Origin
+	Of       string
+	Missing  []events.ConsentKey
+	Forget   string // ForgetAt, from now
+	Print    *bool  // a fingerprint keeps the fact from coming back
+}
+
+// world runs acts against the pure room alone: its clock, ids and keys are numbers.
+type world struct {
+	t       *testing.T
+	now     events.Time
+	state   *member.State
+	defined *organisation.State
+	screen  *screening.Screen
+	named   map[string]events.ID
+	count   int
+}
+
+// screen compiles the patterns once: it is immutable.
+var screen = sync.OnceValue(screening.New)
+
+const memberID = events.ID("0193762e-5b7a-7c61-9d2f-3a4b5c6d7e8f")
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{
+		t: t, now: events.At(time.Date(2026, 11, 30, 8, 0, 0, 0, time.UTC)), state: member.Initial("acme", memberID),
+		defined: organisation.Initial("acme"), screen: screen(), named: map[string]events.ID{},
+	}
+	for _, e := range []events.Event{
+		&events.OrganisationFounded{OrganizationID: "acme"}, &events.ProgramDefined{Program: "default"}, &events.ProgramDefined{Program: "atlas"},
+		&events.TermsPublished{TermsID: "memory", Version: "2026-11", Locale: "en", Text: "We keep what you ask us to keep, for as long as you want."},
+	} {
+		w.defined = organisation.Evolve(w.defined, events.Recorded{Event: e, Meta: events.Meta{RecordedAt: w.now}})
+	}
+	for _, c := range []member.Command{member.Register{}, member.Join{Program: "default"}} {
+		_, err := w.run(c)
+		require.NoError(t, err)
+	}
+	return w
+}
+
+func (w *world) env() aggregates.Env {
+	command := events.CommandID(fmt.Sprint(w.count))
+	env := aggregates.Env{
+		Now: w.now, Received: w.now, Command: command, Policy: policy.Default(), Defined: w.defined, Screen: w.screen,
+		Print: func(parts ...string) string {
+			sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+			return hex.EncodeToString(sum[:])
+		},
+	}
+	for i := range 8 {
+		env.Keys = append(env.Keys, events.EntityID(w.now, command, 500+i))
+	}
+	return env
+}
+
+// run decides and folds. Every act takes place in a second of its own.
+func (w *world) run(c member.Command) ([]events.Event, error) {
+	w.count++
+	w.now = w.now.Plus(time.Second)
+	env := w.env()
+	decided, err := member.Decide(w.state, c, env)
+	for i, e := range decided {
+		w.state = member.Evolve(w.state, events.Recorded{Event: e, Meta: events.Meta{
+			ID: env.NewID(1000 + i), Type: e.EventType(), RecordedAt: w.now, Actor: events.Actor{Kind: events.ActorMember},
+		}})
+	}
+	return decided, err
+}
+
+func (w *world) perform(a act) ([]events.Event, error) {
+	if a.After != "" {
+		d, err := time.ParseDuration(a.After)
+		require.NoError(w.t, err)
+		w.now = w.now.Plus(d)
+	}
+	decided, err := w.run(a.command(w))
+	if a.Name != "" && len(decided) > 0 {
+		w.named[a.Name] = madeBy(decided)
+	}
+	return decided, err
+}
+
+func madeBy(decided []events.Event) events.ID {
+	for _, e := range decided {
+		switch e := e.(type) {
+		case *events.ProposalRecorded:
+			return e.MemoryID
+		case *events.MemoryStated:
+			return e.MemoryID
+		case *events.ProposalRefused:
+			return e.ProposalID
+		}
+	}
+	return ""
+}
+
+func (a act) command(w *world) member.Command {
+	answer := member.Answer{Key: a.Key, TermsID: "memory", TermsVersion: or(a.Terms, "2026-11")}
+	switch a.Do {
+	case "propose":
+		return member.Propose{Draft: a.draft(), ByMessage: a.ByMessage, ProposedBy: events.ProposedBy{Client: "app", Consumer: or(a.Consumer, events.ConsumerAssistant)}}
+	case "state":
+		return member.StateWords{Draft: a.draft()}
+	case "accept":
+		accept := member.Accept{ProposalID: w.id(a.Of), Body: a.Body, Category: a.Category, Scope: a.Scope}
+		for _, key := range a.Consents {
+			accept.Consents = append(accept.Consents, member.Answer{Key: key, TermsID: "memory", TermsVersion: or(a.Terms, "2026-11")})
+		}
+		return accept
+	case "decline":
+		return member.Decline{ProposalID: w.id(a.Of), AskAgain: a.AskAgain}
+	case "forget":
+		return member.Forget{MemoryID: w.id(a.Of), DontAskAgain: a.DontAskAgain}
+	case "grant":
+		grant := member.Grant{Answer: answer, Source: events.SourceSettingsToggle, Locale: "en", Shown: "May I?"}
+		if a.Expires != "" {
+			d, err := time.ParseDuration(a.Expires)
+			require.NoError(w.t, err)
+			at := w.now.Plus(d)
+			grant.ExpiresAt = &at
+		}
+		return grant
+	case "deny":
+		return member.Deny{Answer: answer, Source: events.SourceSettingsToggle, Locale: "en", Shown: "May I?"}
+	case "withdraw":
+		if standing, ok := w.state.Consents[a.Key]; ok {
+			return member.Withdraw{EventID: standing.EventID}
+		}
+		return member.Withdraw{EventID: w.id("nothing")}
+	case "join":
+		return member.Join{Program: a.Program}
+	}
+	require.Failf(w.t, "the story asks for an act that doesn't exist", "%q", a.Do)
+	return nil
+}
+
+func (a act) draft() member.Draft {
+	d := member.Draft{
+		Tier: or(a.Tier, events.TierIndividual), Kind: or(a.Kind, events.KindPreference), Program: or(a.Program, "default"),
+		Scope: events.Scope{Kind: events.ScopeProfile}, AdapterScope: a.Adapter, Category: events.CategoryPreference, Subject: a.Subject,
+		Body: "Prefers metric units in all tables.", Origin: or(a.Origin, events.OriginModelInferred), MultiActor: a.Actor, Ref: a.Ref,
+	}
+	if a.Body != nil {
+		d.Body = *a.Body
+	}
+	if a.Category != nil {
+		d.Category = *a.Category
+	}
+	if a.Scope != nil {
+		d.Scope = *a.Scope
+	}
+	return d
+}
+
+func (w *world) id(name string) events.ID {
+	if id, ok := w.named[name]; ok {
+		return id
+	}
+	return events.CommandID("nobody made", name)
+}
+
+func or[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}
+
+func TestStories(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*.json")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		require.NoError(t, err)
+		decoder := json.NewDecoder(strings.NewReader(string(content)))
+		decoder.DisallowUnknownFields()
+		var stories []story
+		require.NoError(t, decoder.Decode(&stories), file)
+		for _, s := range stories {
+			t.Run(strings.TrimSuffix(filepath.Base(file), ".json")+"/"+s.Name, func(t *testing.T) {
+				t.Parallel()
+				s.tell(t)
+			})
+		}
+	}
+}
+
+func (s story) tell(t *testing.T) {
+	w := newWorld(t)
+	for i, a := range s.Given {
+		_, err := w.perform(a)
+		require.NoErrorf(t, err, "given %d: %s", i, a.Do)
+	}
+	decided, err := w.perform(s.When)
+	if s.Then.Refused != "" {
+		refusal, ok := aggregates.AsRefusal(err)
+		require.Truef(t, ok, "expected the refusal %s, got events %v and error %v", s.Then.Refused, decided, err)
+		require.Equal(t, s.Then.Refused, refusal.Code)
+		require.NotEmpty(t, refusal.Rule, "a refusal names its rule")
+		require.Equal(t, s.Then.Missing, refusal.Missing)
+		require.Empty(t, decided, "a refusal changes nothing")
+		return
+	}
+	require.NoError(t, err)
+	require.True(t, s.Then.Nothing || len(s.Then.Events) > 0, "the story expects nothing at all")
+	require.Len(t, decided, len(s.Then.Events))
+	for i, want := range s.Then.Events {
+		want.check(t, w, decided[i])
+	}
+}
+
+// check compares what the story names.
+func (x expected) check(t *testing.T, w *world, got events.Event) {
+	t.Helper()
+	require.Equal(t, x.Type, got.EventType())
+	seen := expected{Type: got.EventType()}
+	var of events.ID
+	switch e := got.(type) {
+	case *events.ProposalRecorded:
+		seen.Body, seen.Category, seen.Scope, seen.Origin, of = &e.Body.Plain, e.Labels.Plain.Category, e.Labels.Plain.Scope.Kind, e.Origin, e.MemoryID
+	case *events.MemoryStated:
+		seen.Body, seen.Category, seen.Scope, seen.Origin, of = &e.Body.Plain, e.Labels.Plain.Category, e.Labels.Plain.Scope.Kind, e.Origin, e.MemoryID
+	case *events.MemoryKept:
+		seen.Category, seen.Scope, seen.Origin, of = e.Labels.Plain.Category, e.Labels.Plain.Scope.Kind, e.Origin, e.MemoryID
+		if e.Body != nil {
+			seen.Body = &e.Body.Plain
+		}
+	case *events.ProposalRefused:
+		seen.Outcome, seen.Reason, seen.Missing, of = e.Outcome, e.Reason, e.Notes.Plain.Missing, e.ProposalID
+	case *events.ProposalDeclined:
+		seen.Print, of = present(e.Print.Plain), e.MemoryID
+	case *events.MemoryForgotten:
+		seen.Print, seen.Forget, of = present(e.Print.Plain), e.ForgetAt.Sub(w.now.Time).String(), e.MemoryID
+	case *events.MemorySuperseded:
+		seen.Rule, of = e.Rule, e.MemoryID
+	}
+	if x.Of != "" {
+		require.Equal(t, w.id(x.Of), of)
+	}
+	seen.Of = x.Of
+	x.leaveOut(&seen)
+	require.Equal(t, x, seen)
+}
+
+// leaveOut forgets of seen what the story doesn't name.
+func (x expected) leaveOut(seen *expected) {
+	if x.Body == nil {
+		seen.Body = nil
+	}
+	if x.Category == "" {
+		seen.Category = ""
+	}
+	if x.Scope == "" {
+		seen.Scope = ""
+	}
+	if x.Origin == "" {
+		seen.Origin = ""
+	}
+	if x.Print == nil {
+		seen.Print = nil
+	}
+	if x.Forget == "" {
+		seen.Forget = ""
+	}
+	if x.Missing == nil {
+		seen.Missing = nil
+	}
+	if x.Reason == "" {
+		seen.Reason = ""
+	}
+}
+
+func present(s string) *bool {
+	is := s != ""
+	return &is
+}

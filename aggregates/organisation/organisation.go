@@ -1,0 +1,218 @@
+// Package organisation decides about an organisation's definitions: programs, terms, producers, clients, policy (spec 9.2). It
+// holds nothing about a person. Its State is a value that nobody changes: Evolve returns another, so that every decision of the
+// organisation may read one without a lock.
+package organisation
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+
+	"iris.example/iris/aggregates"
+	"iris.example/iris/events"
+	"iris.example/iris/policy"
+)
+
+// Terms are a published text.
+type Terms struct {
+	ID, Version, Locale, Text, SHA256 string
+	At                                events.Time
+}
+
+// TermsKey names one version of a text.
+type TermsKey struct{ ID, Version string }
+
+// Producer is a service that may publish claims.
+type Producer struct {
+	Name      string
+	Consumer  events.Consumer
+	PublicKey string
+}
+
+// State is what the organisation has defined.
+type State struct {
+	Organisation string
+	Founded      bool
+	Programs     map[string]bool
+	Terms        map[TermsKey]Terms
+	Current      map[string]TermsKey // newest version by terms id
+	Producers    map[string]Producer
+	Clients      map[string][]events.Consumer
+	Policy       *policy.Document // nil: the default
+}
+
+// Initial is the state before the first event.
+func Initial(org string) *State {
+	return &State{
+		Organisation: org, Programs: map[string]bool{}, Terms: map[TermsKey]Terms{}, Current: map[string]TermsKey{},
+		Producers: map[string]Producer{}, Clients: map[string][]events.Consumer{},
+	}
+}
+
+// PolicyInForce is the document that binds what starts now (spec 8).
+func (s *State) PolicyInForce() *policy.Document {
+	if s.Policy != nil {
+		return s.Policy
+	}
+	return policy.Default()
+}
+
+// ActsAs reports whether the client is registered for the consumer (spec 9.5).
+func (s *State) ActsAs(client string, consumer events.Consumer) bool {
+	return slices.Contains(s.Clients[client], consumer)
+}
+
+// HasProgram reports whether the program is defined.
+func (s *State) HasProgram(program string) bool { return s.Programs[program] }
+
+// TermsText is the text of a published version.
+func (s *State) TermsText(id, version string) (string, bool) {
+	terms, ok := s.Terms[TermsKey{id, version}]
+	return terms.Text, ok
+}
+
+// Command is what an organisation can be asked.
+type Command interface{ command() }
+
+type (
+	// Found opens the organisation with its program default.
+	Found struct{}
+	// DefineProgram adds a program.
+	DefineProgram struct{ Program string }
+	// PublishTerms adds a version of a text.
+	PublishTerms struct{ ID, Version, Locale, Text string }
+	// RegisterProducer lets a service publish claims as a consumer.
+	RegisterProducer struct {
+		Name      string
+		Consumer  events.Consumer
+		PublicKey string
+	}
+	// RegisterClient binds a client to consumers.
+	RegisterClient struct {
+		Client    string
+		Consumers []events.Consumer
+	}
+	// ApplyPolicy puts a document in force.
+	ApplyPolicy struct{ Document []byte }
+)
+
+func (Found) command()            {}
+func (DefineProgram) command()    {}
+func (PublishTerms) command()     {}
+func (RegisterProducer) command() {}
+func (RegisterClient) command()   {}
+func (ApplyPolicy) command()      {}
+
+// Decide says what follows from a command. What is so already yields no event and no error.
+func Decide(s *State, c Command, _ aggregates.Env) ([]events.Event, error) {
+	if _, founding := c.(Found); !founding && !s.Founded {
+		return nil, aggregates.Refuse("organisation_unknown", "spec 9.2")
+	}
+	switch c := c.(type) {
+	case Found:
+		return found(s)
+	case DefineProgram:
+		if s.Programs[c.Program] {
+			return nil, nil
+		}
+		return []events.Event{&events.ProgramDefined{Program: c.Program}}, nil
+	case PublishTerms:
+		return publishTerms(s, c)
+	case RegisterProducer:
+		return registerProducer(s, c)
+	case RegisterClient:
+		return registerClient(s, c)
+	case ApplyPolicy:
+		return applyPolicy(s, c)
+	}
+	return nil, aggregates.Refuse("command_unknown", "spec 9.2")
+}
+
+func found(s *State) ([]events.Event, error) {
+	if s.Founded {
+		return nil, nil
+	}
+	return []events.Event{
+		&events.OrganisationFounded{OrganizationID: s.Organisation},
+		&events.ProgramDefined{Program: events.DefaultProgram},
+	}, nil
+}
+
+// publishTerms refuses to edit: the same id and version with another text is another version (spec 2.1).
+func publishTerms(s *State, c PublishTerms) ([]events.Event, error) {
+	if known, ok := s.Terms[TermsKey{c.ID, c.Version}]; ok {
+		if known.Text == c.Text && known.Locale == c.Locale {
+			return nil, nil
+		}
+		return nil, aggregates.Refuse("terms_immutable", "spec 2.1")
+	}
+	sum := sha256.Sum256([]byte(c.Text))
+	return []events.Event{&events.TermsPublished{
+		TermsID: c.ID, Version: c.Version, Locale: c.Locale, Text: c.Text, SHA256: hex.EncodeToString(sum[:]),
+	}}, nil
+}
+
+func registerProducer(s *State, c RegisterProducer) ([]events.Event, error) {
+	if !c.Consumer.Valid() {
+		return nil, aggregates.Refuse("consumer_unknown", "spec 1.1")
+	}
+	if s.Producers[c.Name] == (Producer{c.Name, c.Consumer, c.PublicKey}) {
+		return nil, nil
+	}
+	return []events.Event{&events.ProducerRegistered{Producer: c.Name, Consumer: c.Consumer, PublicKey: c.PublicKey}}, nil
+}
+
+func registerClient(s *State, c RegisterClient) ([]events.Event, error) {
+	for _, consumer := range c.Consumers {
+		if !consumer.Valid() {
+			return nil, aggregates.Refuse("consumer_unknown", "spec 1.1")
+		}
+	}
+	if known, ok := s.Clients[c.Client]; ok && slices.Equal(known, c.Consumers) {
+		return nil, nil
+	}
+	return []events.Event{&events.ClientRegistered{Client: c.Client, Consumers: c.Consumers}}, nil
+}
+
+func applyPolicy(s *State, c ApplyPolicy) ([]events.Event, error) {
+	document, err := policy.Parse(c.Document)
+	if err != nil {
+		return nil, err
+	}
+	if document.SHA256() == s.PolicyInForce().SHA256() {
+		return nil, nil
+	}
+	return []events.Event{&events.PolicyApplied{Version: document.Version, SHA256: document.SHA256(), Document: c.Document}}, nil
+}
+
+// Evolve returns the state after the event and leaves s as it was.
+func Evolve(s *State, e events.Recorded) *State {
+	next := *s
+	switch ev := e.Event.(type) {
+	case *events.OrganisationFounded:
+		next.Founded = true
+	case *events.ProgramDefined:
+		next.Programs = with(s.Programs, ev.Program, true)
+	case *events.TermsPublished:
+		key := TermsKey{ev.TermsID, ev.Version}
+		next.Terms = with(s.Terms, key, Terms{ev.TermsID, ev.Version, ev.Locale, ev.Text, ev.SHA256, e.RecordedAt})
+		next.Current = with(s.Current, ev.TermsID, key)
+	case *events.ProducerRegistered:
+		next.Producers = with(s.Producers, ev.Producer, Producer{ev.Producer, ev.Consumer, ev.PublicKey})
+	case *events.ClientRegistered:
+		next.Clients = with(s.Clients, ev.Client, ev.Consumers)
+	case *events.PolicyApplied:
+		// A stored policy was valid when it was applied; one that no longer parses would be a changed stream.
+		if document, err := policy.Parse(ev.Document); err == nil {
+			next.Policy = document
+		}
+	}
+	return &next
+}
+
+func with[K comparable, V any](m map[K]V, k K, v V) map[K]V {
+	copied := maps.Clone(m)
+	copied[k] = v
+	return copied
+}

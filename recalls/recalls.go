@@ -1,0 +1,187 @@
+// Package recalls carries out what recall decides: it reads the heads, folds, resolves, records the envelope and only then
+// answers. recall itself is pure and knows none of this.
+//
+// It guarantees: the state that a recall uses stands at the heads that the leader had after the request began, so a withdrawal
+// or a forget that was acknowledged before is honoured (spec 2.2); a recall whose envelope isn't synced does not answer
+// (spec 3.3); what was answered can be computed again from the stream and proved by Prove.
+package recalls
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"iris.example/iris/aggregates/member"
+	"iris.example/iris/aggregates/organisation"
+	"iris.example/iris/events"
+	"iris.example/iris/policy"
+	"iris.example/iris/recall"
+	"iris.example/iris/runner"
+)
+
+// ErrStateUnknown: whether a consent still stands can't be known in time, so nothing is said (spec 2.2).
+var ErrStateUnknown = errors.New("consent_state_unavailable")
+
+// Access is where envelopes go.
+type Access interface {
+	AppendAccess(ctx context.Context, org, subject string, body []byte) (uint64, error)
+}
+
+// Service carries out recalls.
+type Service struct {
+	Members       *runner.Runner[*member.State, member.Command]
+	Organisations *runner.Runner[*organisation.State, organisation.Command]
+	Access        Access
+	Codec         events.Codec
+	Now           func() time.Time
+}
+
+// Asker is who asks, from the credential.
+type Asker struct {
+	Organisation string
+	Member       events.ID // whose memory
+	Actor        events.Actor
+	Trace        events.Trace
+}
+
+// Answer is what was resolved and recorded. Result holds texts: the caller shows what its surface may show.
+type Answer struct {
+	Envelope *events.RecallResolved
+	Result   recall.Result
+}
+
+// Recall resolves an ask. Errors: *recall.Refusal before anything is read, *aggregates.Refusal for an unknown member,
+// ErrStateUnknown when a head, the state or the envelope can't be had.
+func (s *Service) Recall(ctx context.Context, who Asker, ask events.RecallAsk) (Answer, error) {
+	id, err := events.RandomID()
+	if err != nil {
+		return Answer{}, fmt.Errorf("name a recall: %w", err)
+	}
+	defined, definedAt, err := s.definitions(ctx, who.Organisation)
+	if err != nil {
+		return Answer{}, err
+	}
+	inForce := defined.PolicyInForce()
+	request := requestOf(who, ask)
+	if err := recall.Admit(request, inForce); err != nil {
+		return Answer{}, err
+	}
+	ask.ScopeKey = ask.Scope.Key(who.Member)
+
+	var result recall.Result
+	envelope := &events.RecallResolved{
+		Action: events.ActionRecallResolved, PolicyID: events.RecallPolicyID, RecallID: id, MemberID: who.Member,
+		Engine: recall.Engine, PolicyVersion: inForce.Version, PolicySHA256: inForce.SHA256(), Ask: events.Hide(ask),
+	}
+	err = s.Members.View(ctx, who.Organisation, events.Member(who.Member), func(book *member.State, position uint64) error {
+		envelope.At = events.At(s.Now())
+		envelope.Heads = heads(who.Member, position, definedAt)
+		envelope.AsOf = strconv.FormatUint(max(position, definedAt), 10)
+		result = resolve(book, request, inForce, envelope.At)
+		return nil
+	})
+	if err != nil {
+		return Answer{}, fmt.Errorf("%w: %w", ErrStateUnknown, err)
+	}
+	if result.ForeignOrganisation > 0 {
+		return Answer{}, fmt.Errorf("%w: entries of another organisation in a book", runner.ErrBroken)
+	}
+	record(envelope, result)
+	if envelope.ResultSHA256, err = digest(envelope, result); err != nil {
+		return Answer{}, err
+	}
+	if err := s.append(ctx, who, envelope); err != nil {
+		return Answer{}, fmt.Errorf("%w: %w", ErrStateUnknown, err)
+	}
+	return Answer{envelope, result}, nil
+}
+
+func (s *Service) definitions(ctx context.Context, org string) (defined *organisation.State, position uint64, err error) {
+	err = s.Organisations.View(ctx, org, events.Organisation(), func(state *organisation.State, at uint64) error {
+		defined, position = state, at
+		return nil
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("%w: %w", ErrStateUnknown, err)
+	}
+	return defined, position, nil
+}
+
+// resolve is the whole of a recall between two pure rooms: what the book says, what may be said.
+func resolve(book *member.State, request recall.Request, inForce *policy.Document, at events.Time) recall.Result {
+	request.Consents = book.ConsentStates(at)
+	return recall.Resolve(book.Candidates(at), request, inForce, at)
+}
+
+func requestOf(who Asker, ask events.RecallAsk) recall.Request {
+	contexts := make([]policy.Context, 0, len(ask.Contexts))
+	for _, c := range ask.Contexts {
+		contexts = append(contexts, policy.Context(c))
+	}
+	return recall.Request{
+		Organisation: who.Organisation, Member: who.Member, Surface: ask.Surface, Consumer: ask.Consumer,
+		Purpose: policy.Purpose(ask.Purpose), Scope: ask.Scope, AdapterScope: ask.AdapterScope, Program: ask.Program,
+		TenantID: ask.TenantID, Query: ask.Query, CrisisFrame: ask.CrisisFrame,
+		SafetyCriticalContext: ask.SafetyCriticalContext, Contexts: contexts, ConsentedCategories: slices.Clone(ask.ConsentedCategories),
+	}
+}
+
+func heads(member events.ID, position, definedAt uint64) []events.Head {
+	return []events.Head{
+		{Aggregate: events.Member(member).String(), Sequence: strconv.FormatUint(position, 10)},
+		{Aggregate: events.Organisation().String(), Sequence: strconv.FormatUint(definedAt, 10)},
+	}
+}
+
+// record writes what the engine found into the envelope.
+func record(envelope *events.RecallResolved, result recall.Result) {
+	envelope.Severity = result.Severity()
+	envelope.EvaluatedCount = result.EvaluatedCount
+	envelope.ReturnedIDs = result.ReturnedIDs
+	envelope.Entries = recalled(result)
+	envelope.Findings = events.Hide(findings(result))
+}
+
+func recalled(result recall.Result) []events.RecalledEntry {
+	entries := make([]events.RecalledEntry, 0, len(result.Entries))
+	for _, e := range result.Entries {
+		entries = append(entries, events.RecalledEntry{
+			MemoryID: e.MemoryID, RevisionID: e.RevisionID, Body: e.BodyCommitment, Labels: e.LabelsCommitment,
+			Score: string(e.Score), Recency: string(e.Factors.Recency), Semantic: string(e.Factors.Semantic),
+			References: string(e.Factors.References), Origin: string(e.Factors.Origin),
+		})
+	}
+	return entries
+}
+
+func findings(result recall.Result) events.RecallFindings {
+	f := events.RecallFindings{SuppressionCounts: result.SuppressionCounts, Verdicts: []events.RecallVerdict{}, Rationales: []string{}}
+	for _, v := range result.Verdicts {
+		f.Verdicts = append(f.Verdicts, events.RecallVerdict{MemoryID: v.MemoryID, Returned: v.Returned(), Stage: v.Stage, Reason: v.Reason})
+	}
+	for _, e := range result.Entries {
+		f.Rationales = append(f.Rationales, e.SurfaceRationale)
+	}
+	return f
+}
+
+func (s *Service) append(ctx context.Context, who Asker, envelope *events.RecallResolved) error {
+	commit := events.Commit{Organisation: who.Organisation, Aggregate: events.Member(who.Member), Command: envelope.RecallID}
+	trace := who.Trace
+	if trace.Correlation == "" {
+		trace.Correlation, trace.Causation = envelope.RecallID, envelope.RecallID
+	}
+	commit.Events = []events.Recorded{{Event: envelope, Meta: events.Meta{
+		ID: envelope.RecallID, Type: envelope.EventType(), Organisation: who.Organisation, Aggregate: commit.Aggregate,
+		Time: envelope.At, RecordedAt: envelope.At, Actor: who.Actor, Policy: envelope.PolicyVersion, Trace: trace, Commit: envelope.RecallID,
+	}}}
+	body, err := s.Codec.Encode(ctx, commit)
+	if err != nil {
+		return err
+	}
+	_, err = s.Access.AppendAccess(ctx, who.Organisation, events.RecallSubject(who.Organisation), body)
+	return err
+}

@@ -1,0 +1,27 @@
+package runner
+
+import (
+	"iris.example/iris/aggregates/member"
+	"iris.example/iris/aggregates/organisation"
+	"iris.example/iris/events"
+)
+
+// Members runs the commands of members' books.
+func Members(cfg Config) (*Runner[*member.State, member.Command], error) {
+	return New(cfg, Decider[*member.State, member.Command]{
+		Initial: func(org string, a events.Aggregate) *member.State { return member.Initial(org, a.ID) },
+		Decide:  member.Decide,
+		Evolve:  member.Evolve,
+		Keys:    member.Command.KeysNeeded,
+	})
+}
+
+// Organisations runs the commands of organisations' definitions.
+func Organisations(cfg Config) (*Runner[*organisation.State, organisation.Command], error) {
+	return New(cfg, Decider[*organisation.State, organisation.Command]{
+		Initial: func(org string, _ events.Aggregate) *organisation.State { return organisation.Initial(org) },
+		Decide:  organisation.Decide,
+		Evolve:  organisation.Evolve,
+		Keys:    func(organisation.Command) int { return 0 },
+	})
+}

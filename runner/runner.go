@@ -1,0 +1,458 @@
+// Package runner takes a command to a recorded decision: load, fold, decide, validate, seal, append, and resolve the answers
+// that don't say whether they were stored. One runner serves every aggregate (spec 9.2, house "one command, all the way").
+//
+// It guarantees: an answer without error means that the commit is synced and stands at Position; a command id is carried out
+// once, however often it is sent and whatever the broker answered; a refusal was decided at the head that the leader had after
+// the command arrived. It fails closed: what can't be known is ErrOutcomeUnknown, and nothing is answered from an old state.
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"iris.example/iris/aggregates"
+	"iris.example/iris/events"
+	eventlog "iris.example/iris/events/log"
+	"iris.example/iris/policy"
+	"iris.example/iris/screening"
+)
+
+// The runner's errors. Refusals are *aggregates.Refusal.
+var (
+	// ErrOutcomeUnknown: the commit may be stored or not. Repeat with the same Idempotency-Key.
+	ErrOutcomeUnknown = errors.New("outcome_unknown")
+	// ErrKeyReused: the command id is known with another body.
+	ErrKeyReused = errors.New("idempotency_key_reused")
+	// ErrUnavailable: nothing was stored; the log, or the keys, can't be reached.
+	ErrUnavailable = errors.New("store_unavailable")
+	// ErrBroken: the aggregate's chain on the stream doesn't hold. Nobody decides on it until an operator has looked.
+	ErrBroken = errors.New("aggregate_chain_broken")
+)
+
+// Log is what the runner needs of events/log.
+type Log interface {
+	Append(ctx context.Context, org string, a events.Aggregate, expected uint64, body []byte) (uint64, error)
+	Head(ctx context.Context, org string, a events.Aggregate) (uint64, error)
+	Load(ctx context.Context, org string, a events.Aggregate, after, upTo uint64) ([]eventlog.Message, error)
+}
+
+// Keys is what the runner needs of the vault.
+type Keys interface {
+	events.Keys
+	Allocate(ctx context.Context, org string) (events.ID, error)
+	MAC(ctx context.Context, ref events.KeyRef, data []byte) ([]byte, error)
+	Fingerprinter(ctx context.Context, org string, member events.ID) (func(parts ...string) string, error)
+}
+
+// Decider is an aggregate's pure part. S is a pointer: a live state has one owner, and Evolve may change it in place.
+type Decider[S, C any] struct {
+	Initial func(org string, a events.Aggregate) S
+	Decide  func(S, C, aggregates.Env) ([]events.Event, error)
+	Evolve  func(S, events.Recorded) S
+	Keys    func(C) int // how many fresh data keys the command may need
+}
+
+// Setting is the organisation's definitions at a position of their own.
+type Setting struct {
+	Policy  *policy.Document
+	Defined aggregates.Definitions
+}
+
+// Config is what every runner of a process shares.
+type Config struct {
+	Log      Log
+	Codec    events.Codec
+	Keys     Keys
+	Screen   *screening.Screen
+	Now      func() time.Time
+	Attempts int           // how often a command is decided when others write too; 0: 5 (spec 9.2)
+	Memory   time.Duration // how long a live state is kept before it is folded anew; 0: 60 s (spec 5.3), never more
+	Live     int           // how many live states are kept; 0: 4096
+}
+
+const maxMemory = 60 * time.Second
+
+// WithDefaults fills what was left out.
+func (c Config) WithDefaults() Config {
+	if c.Attempts == 0 {
+		c.Attempts = 5
+	}
+	if c.Memory == 0 {
+		c.Memory = maxMemory
+	}
+	if c.Live == 0 {
+		c.Live = 4096
+	}
+	return c
+}
+
+// Validate refuses what can't work or would keep texts in memory for longer than spec 5.3 allows.
+func (c Config) Validate() error {
+	switch {
+	case c.Log == nil || c.Keys == nil || c.Now == nil || c.Codec.Keys == nil || c.Codec.Contract == nil:
+		return errors.New("runner: log, keys, codec and clock are required")
+	case c.Memory > maxMemory:
+		return fmt.Errorf("runner: live states must not outlive %s", maxMemory)
+	}
+	return nil
+}
+
+// Command is one request to an aggregate.
+type Command[C any] struct {
+	Organisation string
+	Aggregate    events.Aggregate
+	ID           events.ID // events.CommandID of who asked for what
+	Received     events.Time
+	Actor        events.Actor
+	Trace        events.Trace
+	Request      []byte // canonical request without its secrets; another one under the same id is refused
+	Setting      Setting
+	Body         C
+}
+
+// Outcome is what was recorded. Events is empty when the command changed nothing; Position is then the head it was decided at.
+type Outcome struct {
+	Position uint64
+	Events   []events.Recorded
+	Repeated bool // the command was carried out before; these are the events of then
+}
+
+// Runner runs the commands of one kind of aggregate.
+type Runner[S, C any] struct {
+	cfg     Config
+	decider Decider[S, C]
+
+	mu   sync.Mutex // guards live
+	live map[liveKey]*book[S]
+}
+
+type liveKey struct {
+	org       string
+	aggregate events.Aggregate
+}
+
+// book is a live state: the fold of everything up to position. mu serialises this process's use of it; the broker serialises
+// all processes by the expected sequence.
+type book[S any] struct {
+	mu       sync.Mutex
+	loaded   bool
+	state    S
+	version  uint64
+	position uint64
+	hash     string
+	commands map[events.ID]remembered
+	oldest   []events.ID // the commands in order of arrival, to be dropped when their time is over
+}
+
+type remembered struct {
+	digest   string
+	position uint64
+	at       events.Time
+}
+
+// New builds a runner.
+func New[S, C any](cfg Config, d Decider[S, C]) (*Runner[S, C], error) {
+	cfg = cfg.WithDefaults()
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	return &Runner[S, C]{cfg: cfg, decider: d, live: map[liveKey]*book[S]{}}, nil
+}
+
+// Run carries out a command. Errors: a refusal (decided at the head), or one of the package's.
+func (r *Runner[S, C]) Run(ctx context.Context, c Command[C]) (Outcome, error) {
+	digest, err := r.digest(ctx, c)
+	if err != nil {
+		return Outcome{}, err
+	}
+	env, err := r.env(ctx, c)
+	if err != nil {
+		return Outcome{}, err
+	}
+	b := r.book(c.Organisation, c.Aggregate)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	current := false   // the state stands at the head that the leader had after the command arrived
+	uncertain := false // an append of this command may still be on its way
+	for attempt := range r.cfg.Attempts {
+		if attempt > 0 {
+			if err := pause(ctx, attempt); err != nil {
+				return Outcome{}, unknownIf(uncertain, err)
+			}
+		}
+		if !b.loaded || attempt > 0 {
+			if err := r.catchUp(ctx, c.Organisation, c.Aggregate, b); err != nil {
+				return Outcome{}, unknownIf(uncertain, err)
+			}
+			current = true
+		}
+		if done, ok := b.commands[c.ID]; ok {
+			return r.repeat(ctx, c, done, digest, attempt > 0)
+		}
+		env.Now = events.At(r.cfg.Now())
+		decided, err := r.decider.Decide(b.state, c.Body, env)
+		if (err != nil || len(decided) == 0) && !current {
+			// A refusal must not rest on a state that another process has left behind.
+			if err := r.catchUp(ctx, c.Organisation, c.Aggregate, b); err != nil {
+				return Outcome{}, err
+			}
+			current = true
+			if done, ok := b.commands[c.ID]; ok {
+				return r.repeat(ctx, c, done, digest, false)
+			}
+			decided, err = r.decider.Decide(b.state, c.Body, env)
+		}
+		if err != nil {
+			return Outcome{}, unknownIf(uncertain, err)
+		}
+		if len(decided) == 0 {
+			return Outcome{Position: b.position}, nil
+		}
+		commit := r.commit(c, b, env, digest, decided)
+		body, err := r.cfg.Codec.Encode(ctx, commit)
+		if err != nil {
+			return Outcome{}, unknownIf(uncertain, unavailable(err))
+		}
+		position, err := r.cfg.Log.Append(ctx, c.Organisation, c.Aggregate, b.position, body)
+		switch {
+		case err == nil:
+			commit = stored(commit, position)
+			r.apply(b, commit, body)
+			return Outcome{Position: position, Events: commit.Events}, nil
+		case errors.Is(err, eventlog.ErrConflict):
+		case errors.Is(err, eventlog.ErrAmbiguous):
+			uncertain = true
+		default:
+			return Outcome{}, unknownIf(uncertain, unavailable(err))
+		}
+	}
+	return Outcome{}, fmt.Errorf("%s %s: decided %d times without an answer: %w", c.Aggregate.Kind, c.ID, r.cfg.Attempts, ErrOutcomeUnknown)
+}
+
+// View calls fn with the state at the head that the leader has now. fn must not keep the state.
+func (r *Runner[S, C]) View(ctx context.Context, org string, a events.Aggregate, fn func(state S, position uint64) error) error {
+	b := r.book(org, a)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := r.catchUp(ctx, org, a, b); err != nil {
+		return err
+	}
+	return fn(b.state, b.position)
+}
+
+// At folds the aggregate up to a position, apart from the live state: what was known then.
+func (r *Runner[S, C]) At(ctx context.Context, org string, a events.Aggregate, position uint64) (S, error) {
+	b := &book[S]{}
+	err := r.load(ctx, org, a, b, position)
+	return b.state, err
+}
+
+func (r *Runner[S, C]) digest(ctx context.Context, c Command[C]) (string, error) {
+	ref := events.KeyRef{Organisation: c.Organisation, Class: events.KeyOrganisation}
+	if c.Aggregate.Kind == events.AggregateMember {
+		ref.Class, ref.Member = events.KeyRegister, c.Aggregate.ID
+	}
+	mac, err := r.cfg.Keys.MAC(ctx, ref, c.Request)
+	if err != nil {
+		return "", unavailable(fmt.Errorf("digest the request of command %s: %w", c.ID, err))
+	}
+	return fmt.Sprintf("%x", mac), nil
+}
+
+func (r *Runner[S, C]) env(ctx context.Context, c Command[C]) (aggregates.Env, error) {
+	env := aggregates.Env{
+		Received: c.Received, Command: c.ID, Actor: c.Actor, Policy: c.Setting.Policy, Defined: c.Setting.Defined, Screen: r.cfg.Screen,
+	}
+	if c.Aggregate.Kind == events.AggregateMember {
+		printer, err := r.cfg.Keys.Fingerprinter(ctx, c.Organisation, c.Aggregate.ID)
+		if err != nil {
+			return env, unavailable(err)
+		}
+		env.Print = printer
+	}
+	for range r.decider.Keys(c.Body) {
+		key, err := r.cfg.Keys.Allocate(ctx, c.Organisation)
+		if err != nil {
+			return env, unavailable(err)
+		}
+		env.Keys = append(env.Keys, key)
+	}
+	return env, nil
+}
+
+// book finds the live state, or an empty one to load.
+func (r *Runner[S, C]) book(org string, a events.Aggregate) *book[S] {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := liveKey{org, a}
+	b, ok := r.live[key]
+	if !ok {
+		r.makeRoom()
+		b = &book[S]{}
+		r.live[key] = b
+		// Texts and labels must not live here for longer than spec 5.3 allows, used or not.
+		time.AfterFunc(r.cfg.Memory, func() { r.drop(key, b) })
+	}
+	return b
+}
+
+func (r *Runner[S, C]) drop(key liveKey, b *book[S]) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.live[key] == b {
+		delete(r.live, key)
+	}
+}
+
+// makeRoom drops a state at random when there are too many: one that is in use goes on living with whoever holds it.
+func (r *Runner[S, C]) makeRoom() {
+	if len(r.live) < r.cfg.Live {
+		return
+	}
+	for key := range r.live {
+		delete(r.live, key)
+		return
+	}
+}
+
+// catchUp brings the state to the head that the leader has now.
+func (r *Runner[S, C]) catchUp(ctx context.Context, org string, a events.Aggregate, b *book[S]) error {
+	head, err := r.cfg.Log.Head(ctx, org, a)
+	if err != nil {
+		return unavailable(err)
+	}
+	if b.loaded && head == b.position {
+		return nil
+	}
+	if b.loaded && head < b.position {
+		return fmt.Errorf("%s: the head went back from %d to %d: %w", a.Kind, b.position, head, ErrBroken)
+	}
+	return r.load(ctx, org, a, b, head)
+}
+
+// load folds what is between the state and head. On any error the state is left to be loaded from the start.
+func (r *Runner[S, C]) load(ctx context.Context, org string, a events.Aggregate, b *book[S], head uint64) error {
+	if !b.loaded {
+		b.state, b.version, b.position, b.hash = r.decider.Initial(org, a), 0, 0, ""
+		b.commands, b.oldest = map[events.ID]remembered{}, nil
+	}
+	b.loaded = false
+	messages, err := r.cfg.Log.Load(ctx, org, a, b.position, head)
+	if err != nil {
+		return unavailable(err)
+	}
+	for _, m := range messages {
+		commit, err := r.cfg.Codec.Decode(ctx, m.Sequence, m.Body)
+		if err != nil {
+			return unavailable(err)
+		}
+		if commit.PreviousSequence != b.position || commit.Version != b.version+1 || commit.PreviousHash != b.hash || commit.Aggregate != a {
+			return fmt.Errorf("%s at %d: %w", a.Kind, m.Sequence, ErrBroken)
+		}
+		r.apply(b, commit, m.Body)
+	}
+	b.loaded = true
+	return nil
+}
+
+func (r *Runner[S, C]) commit(c Command[C], b *book[S], env aggregates.Env, digest string, decided []events.Event) events.Commit {
+	commit := events.Commit{
+		Organisation: c.Organisation, Aggregate: c.Aggregate, Command: c.ID, RequestDigest: digest,
+		Version: b.version + 1, PreviousSequence: b.position, PreviousHash: b.hash,
+	}
+	trace := c.Trace
+	if trace.Correlation == "" {
+		trace.Correlation = c.ID
+	}
+	if trace.Causation == "" {
+		trace.Causation = c.ID
+	}
+	for i, e := range decided {
+		commit.Events = append(commit.Events, events.Recorded{Event: e, Meta: events.Meta{
+			ID: env.NewID(firstEventID + i), Type: e.EventType(), Organisation: c.Organisation, Aggregate: c.Aggregate,
+			Time: c.Received, RecordedAt: env.Now, Actor: c.Actor, Policy: env.Policy.Version, Trace: trace,
+			Commit: c.ID, Version: commit.Version, PreviousSequence: b.position, PreviousHash: b.hash,
+		}})
+	}
+	return commit
+}
+
+// firstEventID is where the indexes of event ids begin; aggregates take theirs from 0.
+const firstEventID = 1000
+
+func stored(c events.Commit, position uint64) events.Commit {
+	c.Position = position
+	for i := range c.Events {
+		c.Events[i].Position = position
+	}
+	return c
+}
+
+// commandMemory is how long the book knows a command again (spec 9.2).
+const commandMemory = 30 * 24 * time.Hour
+
+// apply folds a commit that stands on the stream, and remembers its command.
+func (r *Runner[S, C]) apply(b *book[S], commit events.Commit, body []byte) {
+	for _, e := range commit.Events {
+		b.state = r.decider.Evolve(b.state, e)
+	}
+	b.version, b.position, b.hash = commit.Version, commit.Position, events.Hash(body)
+	now := commit.Events[0].RecordedAt
+	b.commands[commit.Command] = remembered{commit.RequestDigest, commit.Position, now}
+	b.oldest = append(b.oldest, commit.Command)
+	for len(b.oldest) > 0 && now.Sub(b.commands[b.oldest[0]].at.Time) > commandMemory {
+		delete(b.commands, b.oldest[0])
+		b.oldest = b.oldest[1:]
+	}
+}
+
+// repeat answers a command that was carried out before with the events of then. ours: this very call stored it, and only its
+// answer was lost.
+func (r *Runner[S, C]) repeat(ctx context.Context, c Command[C], done remembered, digest string, ours bool) (Outcome, error) {
+	if done.digest != digest {
+		return Outcome{}, fmt.Errorf("command %s: %w", c.ID, ErrKeyReused)
+	}
+	messages, err := r.cfg.Log.Load(ctx, c.Organisation, c.Aggregate, done.position-1, done.position)
+	if err != nil {
+		return Outcome{}, unavailable(err)
+	}
+	if len(messages) != 1 {
+		return Outcome{}, fmt.Errorf("%s at %d: %w", c.Aggregate.Kind, done.position, ErrBroken)
+	}
+	commit, err := r.cfg.Codec.Decode(ctx, done.position, messages[0].Body)
+	if err != nil {
+		return Outcome{}, unavailable(err)
+	}
+	return Outcome{Position: done.position, Events: commit.Events, Repeated: !ours}, nil
+}
+
+// unknownIf: while an append of the command may still arrive, no other error may be answered.
+func unknownIf(uncertain bool, err error) error {
+	if uncertain {
+		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+	}
+	return err
+}
+
+func unavailable(err error) error {
+	if errors.Is(err, events.ErrContract) || errors.Is(err, events.ErrTampered) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+func pause(ctx context.Context, attempt int) error {
+	timer := time.NewTimer(time.Duration(attempt) * time.Duration(1+rand.IntN(10)) * time.Millisecond)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
