@@ -50,11 +50,11 @@ func agePhrase(days uint64) string {
 func (r *run) semanticPhrase(semantic int64) string {
 	switch {
 	case r.request.Query == "":
-		return "asked for without a question"
+		return "asked without a question"
 	case semantic == 0:
-		return "close to the question in no word"
+		return "shares no word with the question"
 	}
-	return "close to the question in its words"
+	return "shares words with the question"
 }
 
 func usePhrase(count int) string {

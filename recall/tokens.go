@@ -64,38 +64,49 @@ func Jaccard(entryText, query string) policy.Decimal {
 	return policy.FromUnits(jaccard([]string{entryText}, query)[0])
 }
 
-// jaccard scores all bodies against one query. Every word is stored once for all bodies, with the last body that had it.
+// word is one that occurs in the query or in a body.
+type word struct {
+	asked bool
+	last  int // number of the last body that had it
+}
+
+// jaccard scores all bodies against one query. Every word is stored once for all of them.
 func jaccard(bodies []string, query string) []int64 {
 	scores := make([]int64, len(bodies))
-	asked := make(map[string]struct{})
+	words := make(map[string]*word)
 	for _, token := range LongTokens(Tokens(query)) {
-		asked[token] = struct{}{}
+		words[token] = &word{asked: true}
 	}
-	if len(asked) == 0 {
+	asked := len(words)
+	if asked == 0 {
 		return scores
 	}
-	lastBody := make(map[string]*int)
 	for i, body := range bodies {
-		distinct, shared := 0, 0
-		each(body, func(token []byte, characters int) {
-			if characters < minTokenLength {
-				return
-			}
-			last, known := lastBody[string(token)]
-			if !known {
-				last = new(int)
-				lastBody[string(token)] = last
-			}
-			if *last == i+1 {
-				return
-			}
-			*last = i + 1
-			distinct++
-			if _, ok := asked[string(token)]; ok {
-				shared++
-			}
-		})
-		scores[i] = ratio(uint64(shared), uint64(distinct+len(asked)-shared))
+		distinct, shared := overlap(body, i+1, words)
+		scores[i] = ratio(uint64(shared), uint64(distinct+asked-shared))
 	}
 	return scores
+}
+
+// overlap counts the distinct long words of a body, and those of them that were asked for.
+func overlap(body string, number int, words map[string]*word) (distinct, shared int) {
+	each(body, func(token []byte, characters int) {
+		if characters < minTokenLength {
+			return
+		}
+		w, known := words[string(token)]
+		if !known {
+			w = new(word)
+			words[string(token)] = w
+		}
+		if w.last == number {
+			return
+		}
+		w.last = number
+		distinct++
+		if w.asked {
+			shared++
+		}
+	})
+	return distinct, shared
 }
