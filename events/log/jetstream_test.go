@@ -1,7 +1,9 @@
 package log_test
 
 import (
+	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,14 +16,35 @@ import (
 	"iris.example/iris/events"
 	"iris.example/iris/events/log"
 	"iris.example/iris/events/log/logtest"
+	"iris.example/iris/internal/natsserver"
 )
 
+// On the server that Iris embeds, with the rights that its process has.
 func TestJetStream(t *testing.T) {
 	t.Parallel()
 	logtest.Run(t, func(t *testing.T) logtest.Backend {
-		b := setup(t, log.Config{})
-		return logtest.Backend{Log: b.log, Restart: func(t *testing.T) { b.broker.restart(t, b.conn) }}
+		dir := t.TempDir()
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		t.Cleanup(cancel)
+		s, err := natsserver.Start(ctx, natsserver.Config{
+			StoreDir: filepath.Join(dir, "nats"), KeyDir: filepath.Join(dir, "keys"), Port: natsserver.NoPort,
+			UnsafeNoSync: true, // tens of thousands of appends; the benchmarks sync
+		})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, s.Stop(context.Background())) })
+		conn, err := s.Connect()
+		require.NoError(t, err)
+		t.Cleanup(conn.Close)
+		l, err := log.New(conn, log.Config{})
+		require.NoError(t, err)
+		return logtest.Backend{Log: l}
 	})
+}
+
+func TestFollowerLivesThroughARestart(t *testing.T) {
+	t.Parallel()
+	b := setup(t, log.Config{})
+	logtest.RunRestart(t, logtest.Backend{Log: b.log}, func() { b.broker.restart(t, b.conn) })
 }
 
 func member() events.Aggregate { return events.Member(events.ID(uuid.NewString())) }

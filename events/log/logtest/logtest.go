@@ -23,11 +23,9 @@ import (
 // Backend is a log under test.
 type Backend struct {
 	Log log.Log
-	// Restart stops the broker and starts it on the same store; it returns when the log can be used again. Nil: there is none.
-	Restart func(t *testing.T)
 }
 
-// Run holds what open makes to all rules. Every rule has an organisation of its own; the restart has a backend of its own.
+// Run holds what open makes to all rules. They run at once, each with an organisation of its own.
 func Run(t *testing.T, open func(t *testing.T) Backend) {
 	shared := open(t)
 	for name, rule := range rules {
@@ -36,14 +34,12 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 			rule(setup(t, shared))
 		})
 	}
-	t.Run("a follower lives through a restart", func(t *testing.T) {
-		t.Parallel()
-		b := open(t)
-		if b.Restart == nil {
-			b.Restart = func(*testing.T) {}
-		}
-		followThroughRestart(setup(t, b))
-	})
+}
+
+// RunRestart is for a log whose broker can be stopped and started again on the same store: restart does so, and returns when
+// the log can be used.
+func RunRestart(t *testing.T, b Backend, restart func()) {
+	followThroughRestart(setup(t, b), restart)
 }
 
 var rules = map[string]func(s *suite){
@@ -469,7 +465,7 @@ func followBeyond(s *suite) {
 	require.ErrorIs(s, err, log.ErrRefused)
 }
 
-func followThroughRestart(s *suite) {
+func followThroughRestart(s *suite, restart func()) {
 	member := newMember()
 	f := s.follow(0)
 	var last uint64
@@ -481,7 +477,7 @@ func followThroughRestart(s *suite) {
 		s.contiguous(s.take(f, 12, 12), first)
 
 		// Behind by eight, and once more idle in Next: both go on.
-		s.Restart(s.T)
+		restart()
 		s.contiguous(s.take(f, 8, 5), first+12)
 		got := make(chan []log.Message, 1)
 		go func() {
@@ -491,7 +487,7 @@ func followThroughRestart(s *suite) {
 			}
 			got <- batch
 		}()
-		s.Restart(s.T)
+		restart()
 		last = s.append(member, last, "after")
 		require.Equal(s, []uint64{last}, sequences(<-got))
 	}
