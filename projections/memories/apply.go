@@ -31,6 +31,9 @@ func NewChanges(org string) *Changes {
 
 // Expect notes the record that a further revision builds upon. Loading one twice does no harm.
 func (c *Changes) Expect(e events.Recorded) {
+	if refused, ok := e.Event.(*events.ProposalRefused); ok {
+		c.expected = append(c.expected, string(refused.ProposalID))
+	}
 	if revised := revisedBy(e.Event); revised != nil {
 		c.expected = append(c.expected, string(revised.MemoryID))
 	}
@@ -64,6 +67,8 @@ func (c *Changes) Apply(e events.Recorded) error {
 		})
 	case *events.ProposalDeclined:
 		return c.revise(e, event.Revised, func(r *Record) { r.Lifecycle = events.LifecycleTombstoned })
+	case *events.ProposalRefused:
+		c.bury(event.ProposalID)
 	case *events.MemoryForgotten:
 		return c.revise(e, event.Revised, func(r *Record) {
 			r.Lifecycle, r.ForgetAt = events.LifecyclePaused, &event.ForgetAt.Time
@@ -82,7 +87,7 @@ func (c *Changes) begin(e events.Recorded, entry events.Entry, labels events.Lab
 	r := &Record{
 		MemberID: member, MemoryID: entry.MemoryID, Namespace: events.Namespace(c.org, entry.Tier, entry.Program, member),
 		Tier: entry.Tier, Kind: entry.Kind, Program: entry.Program, Origin: entry.Origin, Lifecycle: lifecycle,
-		Revision: 1, RevisionID: entry.RevisionID, OnBehalfOf: optional(entry.OnBehalfOf), CreatedAt: e.Time.Time,
+		Revision: 1, RevisionID: entry.RevisionID, OnBehalfOf: optional(entry.OnBehalfOf), CreatedAt: e.RecordedAt.Time,
 	}
 	r.label(labels)
 	c.Records[r.MemoryID] = r
@@ -106,16 +111,25 @@ func (c *Changes) revise(e events.Recorded, revised events.Revised, change func(
 	return nil
 }
 
+// bury ends the draft that lost its conflict when the member answered (spec 1.6). It is no revision, and every other refusal has
+// no draft.
+func (c *Changes) bury(proposal events.ID) {
+	if r := c.Records[proposal]; r != nil && r.Lifecycle == events.LifecycleDraft {
+		r.Lifecycle = events.LifecycleTombstoned
+		c.changed[r.MemoryID] = true
+	}
+}
+
 // minted stamps the record and writes the revision down.
 func (c *Changes) minted(e events.Recorded, r *Record) {
 	body, labels, details := sealed(e)
-	r.UpdatedAt, r.Position = e.Time.Time, e.Position
+	r.UpdatedAt, r.Position = e.RecordedAt.Time, e.Position
 	r.Body, r.Labels, r.Details = newer(body, r.Body), newer(labels, r.Labels), newer(details, r.Details)
 	c.changed[r.MemoryID] = true
 	c.Revisions = append(c.Revisions, Revision{
 		MemberID: r.MemberID, MemoryID: r.MemoryID, Revision: r.Revision, RevisionID: r.RevisionID,
 		PreviousRevisionID: r.PreviousRevisionID, Lifecycle: r.Lifecycle, EventID: e.ID, EventType: e.Type,
-		ActorKind: e.Actor.Kind, ActorID: e.Actor.ID, At: e.Time.Time, Body: body, Labels: labels, Details: details,
+		ActorKind: e.Actor.Kind, ActorID: e.Actor.ID, At: e.RecordedAt.Time, Body: body, Labels: labels, Details: details,
 		Position: e.Position,
 	})
 }

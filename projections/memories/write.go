@@ -53,7 +53,7 @@ const upsertRecords = `INSERT INTO memory_records AS m (organization_id, member_
 		body = coalesce(excluded.body, m.body), labels = coalesce(excluded.labels, m.labels),
 		details = coalesce(excluded.details, m.details), forget_at = excluded.forget_at, updated_at = excluded.updated_at,
 		position = excluded.position
-	WHERE m.revision < excluded.revision`
+	WHERE m.position <= excluded.position`
 
 const insertRevisions = `INSERT INTO memory_revisions (organization_id, member_id, memory_id, revision, revision_id,
 		previous_revision_id, lifecycle, event_id, event_type, actor_kind, actor_id, at, body, labels, details, position)
@@ -65,13 +65,14 @@ const insertRevisions = `INSERT INTO memory_revisions (organization_id, member_i
 		previous_revision_id, lifecycle, event_id, event_type, actor_kind, actor_id, at, body, labels, details, position)
 	ON CONFLICT DO NOTHING`
 
-// Write queues one upsert of the changed records and one insert of the revisions.
+// Write queues one upsert of the records that changed and one insert of the revisions.
 func (c *Changes) Write(b *pgx.Batch) {
-	if len(c.Revisions) == 0 {
-		return
+	if len(c.changed) > 0 {
+		queueRecords(b, c.org, c.changedRecords())
 	}
-	queueRecords(b, c.org, c.changedRecords())
-	queueRevisions(b, c.org, c.Revisions)
+	if len(c.Revisions) > 0 {
+		queueRevisions(b, c.org, c.Revisions)
+	}
 }
 
 // changedRecords are in the order of their ids, so that two transactions lock rows in one order.

@@ -87,7 +87,7 @@ func (c *Changes) refuse(e events.Recorded, event *events.ProposalRefused) error
 	case r.State != Pending || r.MemberID != e.Aggregate.ID:
 		return fmt.Errorf("%w: proposal %s is not pending", engine.ErrInconsistent, event.ProposalID)
 	default:
-		r.AnsweredAt, r.AnsweredPosition = &e.Time.Time, &e.Position
+		r.AnsweredAt, r.AnsweredPosition = &e.RecordedAt.Time, &e.Position
 	}
 	notes := e.Placed()["notes"]
 	r.State, r.Outcome, r.Reason, r.Notes = Refused, event.Outcome, event.Reason, &notes
@@ -100,7 +100,7 @@ func (c *Changes) answer(e events.Recorded, id events.ID, state State) error {
 	if r == nil || r.State != Pending || r.MemberID != e.Aggregate.ID {
 		return fmt.Errorf("%w: proposal %s is not pending", engine.ErrInconsistent, id)
 	}
-	r.State, r.AnsweredAt, r.AnsweredPosition = state, &e.Time.Time, &e.Position
+	r.State, r.AnsweredAt, r.AnsweredPosition = state, &e.RecordedAt.Time, &e.Position
 	if state == Accepted && r.CommandID == e.Commit {
 		r.Outcome = events.OutcomeKept // claim and answer in one commit: kept by the member's setting, and so told to the claimant
 	}
@@ -112,7 +112,7 @@ func claimed(e events.Recorded, id events.ID, by events.ProposedBy) *Row {
 	return &Row{
 		MemberID: e.Aggregate.ID, ProposalID: id, CommandID: e.Commit,
 		Producer: by.Producer, Client: by.Client, Consumer: by.Consumer,
-		RecordedAt: e.Time.Time, Position: e.Position,
+		RecordedAt: e.RecordedAt.Time, Position: e.Position,
 	}
 }
 
