@@ -44,6 +44,8 @@ type Acts struct {
 	Directory     Directory
 	Issuer        string // whose subjects a producer's claim may name
 	Read          Read
+	Stream        Stream
+	Codec         events.Codec
 	Keys          events.Keys
 	Now           func() time.Time
 }
@@ -152,7 +154,11 @@ func (a *Acts) run(ctx context.Context, org string, id events.ID, command runner
 }
 
 func setting(defined *organisation.State) runner.Setting {
-	return runner.Setting{Policy: defined.PolicyInForce(), Defined: defined}
+	return runner.Setting{Policy: defined.Policy, Defined: defined}
+}
+
+func termsKey(id, version string) organisation.TermsKey {
+	return organisation.TermsKey{ID: id, Version: version}
 }
 
 // unknown turns a refusal that says "no such thing" into ErrNotFound, so that foreign and unknown ids answer the same.

@@ -37,7 +37,6 @@ type Document struct {
 	// What the books decide by (spec 1.2, 1.5, 1.8, 9.2).
 	Proposal           ProposalRules `json:"proposal"`
 	Forget             ForgetRules   `json:"forget"`
-	Command            CommandRules  `json:"command"`
 	Role               RoleRules     `json:"role"`
 	PromotionThreshold int           `json:"IRIS_SESSION_PROFILE_PROMOTION_THRESHOLD"`
 	AutoKeep           bool          `json:"USER_SETTING_MEMORY_AUTOKEEP"` // what holds until a member opts in; always false (given)
@@ -51,11 +50,6 @@ type ProposalRules struct {
 // ForgetRules say how long a member's forget can be taken back (spec 1.2).
 type ForgetRules struct {
 	GraceDays int `json:"graceDays"`
-}
-
-// CommandRules say how long a command's outcome answers its retries (spec 9.2).
-type CommandRules struct {
-	MemoryDays int `json:"memoryDays"`
 }
 
 // RoleRules say how many contributors a role version must keep (spec 1.8).
@@ -140,9 +134,6 @@ func (d *Document) ProposalLapse() time.Duration { return time.Duration(d.Propos
 
 // ForgetGrace is how long a softly forgotten memory can be restored.
 func (d *Document) ForgetGrace() time.Duration { return time.Duration(d.Forget.GraceDays) * day }
-
-// CommandMemory is how long a command's id and outcome are kept.
-func (d *Document) CommandMemory() time.Duration { return time.Duration(d.Command.MemoryDays) * day }
 
 // RecencyHalfLife is the age at which recency is one half.
 func (d *Document) RecencyHalfLife() time.Duration {

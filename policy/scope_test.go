@@ -176,7 +176,6 @@ func TestDurations(t *testing.T) {
 	p := policy.Default()
 	require.Equal(t, 14*24*time.Hour, p.ProposalLapse())
 	require.Equal(t, 30*24*time.Hour, p.ForgetGrace())
-	require.Equal(t, 30*24*time.Hour, p.CommandMemory())
 	require.Equal(t, 30*24*time.Hour, p.RecencyHalfLife())
 	require.Equal(t, 3, p.PromotionThreshold)
 	require.Equal(t, 1, p.Role.MinContributors)

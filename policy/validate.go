@@ -248,7 +248,6 @@ func checkPurposes(c *checker, d *Document) {
 func checkBooks(c *checker, d *Document) {
 	between(c, "/proposal/lapseDays", d.Proposal.LapseDays, 1, maxDays)
 	between(c, "/forget/graceDays", d.Forget.GraceDays, 1, maxDays)
-	between(c, "/command/memoryDays", d.Command.MemoryDays, 1, maxDays)
 	between(c, "/role/minContributors", d.Role.MinContributors, 1, maxCount)
 	c.given(d.PromotionThreshold >= 3, "/IRIS_SESSION_PROFILE_PROMOTION_THRESHOLD", "an implicit fact recurs at least 3 times before it is offered (spec 1.5)")
 	c.invalid(d.PromotionThreshold <= maxCount, "/IRIS_SESSION_PROFILE_PROMOTION_THRESHOLD", "must be at most %d", maxCount)

@@ -98,8 +98,8 @@ func (s *Service) Prove(ctx context.Context, org string, envelope *events.Recall
 	if err != nil {
 		return proof, fmt.Errorf("fold the organisation to %d: %w", definedAt, err)
 	}
-	inForce := defined.PolicyInForce()
-	if inForce.SHA256() != envelope.PolicySHA256 {
+	inForce := defined.Policy
+	if defined.PolicySHA256 != envelope.PolicySHA256 {
 		proof.Reason = "another policy was in force at the head that the envelope names"
 		return proof, nil
 	}

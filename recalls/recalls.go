@@ -64,7 +64,7 @@ func (s *Service) Recall(ctx context.Context, who Asker, ask events.RecallAsk) (
 	if err != nil {
 		return Answer{}, err
 	}
-	inForce := defined.PolicyInForce()
+	inForce := defined.Policy
 	request := requestOf(who, ask)
 	if err := recall.Admit(request, inForce); err != nil {
 		return Answer{}, err
@@ -74,7 +74,7 @@ func (s *Service) Recall(ctx context.Context, who Asker, ask events.RecallAsk) (
 	var result recall.Result
 	envelope := &events.RecallResolved{
 		Action: events.ActionRecallResolved, PolicyID: events.RecallPolicyID, RecallID: id, MemberID: who.Member,
-		Engine: recall.Engine, PolicyVersion: inForce.Version, PolicySHA256: inForce.SHA256(), Ask: events.Hide(ask),
+		Engine: recall.Engine, PolicyVersion: inForce.Version, PolicySHA256: defined.PolicySHA256, Ask: events.Hide(ask),
 	}
 	err = s.Members.View(ctx, who.Organisation, events.Member(who.Member), func(book *member.State, position uint64) error {
 		envelope.At = events.At(s.Now())

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"maps"
 	"slices"
+	"sync"
 
 	"iris.example/iris/aggregates"
 	"iris.example/iris/events"
@@ -39,23 +40,24 @@ type State struct {
 	Current      map[string]TermsKey // newest version by terms id
 	Producers    map[string]Producer
 	Clients      map[string][]events.Consumer
-	Policy       *policy.Document // nil: the default
+	Policy       *policy.Document // in force: the shipped default until another is applied (spec 8)
+	PolicySHA256 string
 }
+
+// shipped is read once: it takes a millisecond, and nobody changes a document.
+var shipped = sync.OnceValues(func() (*policy.Document, string) {
+	document := policy.Default()
+	return document, document.SHA256()
+})
 
 // Initial is the state before the first event.
 func Initial(org string) *State {
+	document, digest := shipped()
 	return &State{
+		Policy: document, PolicySHA256: digest,
 		Organisation: org, Programs: map[string]bool{}, Terms: map[TermsKey]Terms{}, Current: map[string]TermsKey{},
 		Producers: map[string]Producer{}, Clients: map[string][]events.Consumer{},
 	}
-}
-
-// PolicyInForce is the document that binds what starts now (spec 8).
-func (s *State) PolicyInForce() *policy.Document {
-	if s.Policy != nil {
-		return s.Policy
-	}
-	return policy.Default()
 }
 
 // ActsAs reports whether the client is registered for the consumer (spec 9.5).
@@ -71,6 +73,9 @@ func (s *State) TermsText(id, version string) (string, bool) {
 	terms, ok := s.Terms[TermsKey{id, version}]
 	return terms.Text, ok
 }
+
+// TermsIDs lists the texts that were published, in order.
+func (s *State) TermsIDs() []string { return slices.Sorted(maps.Keys(s.Current)) }
 
 // Command is what an organisation can be asked.
 type Command interface{ command() }
@@ -180,7 +185,7 @@ func applyPolicy(s *State, c ApplyPolicy) ([]events.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	if document.SHA256() == s.PolicyInForce().SHA256() {
+	if document.SHA256() == s.PolicySHA256 {
 		return nil, nil
 	}
 	return []events.Event{&events.PolicyApplied{Version: document.Version, SHA256: document.SHA256(), Document: c.Document}}, nil
@@ -205,7 +210,7 @@ func Evolve(s *State, e events.Recorded) *State {
 	case *events.PolicyApplied:
 		// A stored policy was valid when it was applied; one that no longer parses would be a changed stream.
 		if document, err := policy.Parse(ev.Document); err == nil {
-			next.Policy = document
+			next.Policy, next.PolicySHA256 = document, ev.SHA256
 		}
 	}
 	return &next
