@@ -131,10 +131,15 @@ func (r *Reader) WithOrganisation(ctx context.Context, org string, fn func(*Sess
 	if org == "" {
 		return fmt.Errorf("%w: no organisation named", ErrForeign)
 	}
-	err := r.once(ctx, org, fn)
+	conn, err := r.pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: acquire a connection: %w", ErrRead, err)
+	}
+	defer conn.Release()
+	err = once(ctx, conn.Conn(), org, fn)
 	var stale *pgconn.PgError
 	if errors.As(err, &stale) && stale.Code == planChanged {
-		return r.once(ctx, org, fn)
+		return once(ctx, conn.Conn(), org, fn) // this connection has forgotten the plan; another one may have it still
 	}
 	return err
 }
@@ -142,13 +147,8 @@ func (r *Reader) WithOrganisation(ctx context.Context, org string, fn func(*Sess
 // planChanged is "cached plan must not change result type".
 const planChanged = "0A000"
 
-func (r *Reader) once(ctx context.Context, org string, fn func(*Session) error) error {
-	conn, err := r.pool.Acquire(ctx)
-	if err != nil {
-		return fmt.Errorf("%w: acquire a connection: %w", ErrRead, err)
-	}
-	defer conn.Release()
-	s := &Session{conn: conn.Conn(), org: org}
+func once(ctx context.Context, conn *pgx.Conn, org string, fn func(*Session) error) error {
+	s := &Session{conn: conn, org: org}
 	defer s.end(ctx)
 	return fn(s)
 }
