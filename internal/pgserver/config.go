@@ -38,7 +38,7 @@ type Config struct {
 const (
 	defaultRunAs        = "postgres"
 	defaultSuperuser    = "postgres"
-	defaultStartTimeout = 30 * time.Second
+	defaultStartTimeout = time.Minute // initdb takes half a second, on a busy machine ten
 )
 
 // WithDefaults fills what is empty. It reads the environment, nothing else.
