@@ -33,10 +33,8 @@ func (l *JetStream) Follow(ctx context.Context, stream string, after uint64) (*F
 	if err := checkLedger(stream); err != nil {
 		return nil, err
 	}
-	f := &jetStreamFeed{
-		log: l, stream: stream, last: after, closed: make(chan struct{}),
-		status: l.conn.StatusChanged(nats.CONNECTED, nats.CLOSED),
-	}
+	f := &jetStreamFeed{log: l, stream: stream, last: after, status: l.conn.StatusChanged(nats.CONNECTED, nats.CLOSED)}
+	f.life, f.end = context.WithCancel(context.Background())
 	if err := f.attach(ctx); err != nil {
 		f.close()
 		return nil, err
@@ -50,19 +48,25 @@ type jetStreamFeed struct {
 	log    *JetStream
 	stream string
 	status chan nats.Status // any event: the consumer of before may be gone
-	closed chan struct{}
-	once   sync.Once
+	life   context.Context  // until close
+	end    context.CancelFunc
 
-	// Owned by the goroutine in next.
-	last      uint64 // the last sequence returned
-	consumer  string // empty: none
+	mu        sync.Mutex // guards what follows; next holds it, close waits for it
+	last      uint64     // the last sequence returned
+	consumer  string     // empty: none
 	sub       *nats.Subscription
 	inbox     chan *nats.Msg
 	delivered uint64 // the consumer's own count, which has no gaps
 }
 
-// next returns an error for good reasons only: the context, Close, a stream that is gone or shortened. It sits out the rest.
+// next returns an error for good reasons only: the context, Close, a closed connection, a stream that is gone or shortened. It
+// sits out the rest.
 func (f *jetStreamFeed) next(ctx context.Context, limit int) ([]Message, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(f.life, cancel)()
 	for pause := shortestPause; ; {
 		if err := f.ended(ctx); err != nil {
 			return nil, err
@@ -106,11 +110,11 @@ func (f *jetStreamFeed) read(ctx context.Context, limit int) ([]Message, error) 
 }
 
 func (f *jetStreamFeed) ended(ctx context.Context) error {
-	select {
-	case <-f.closed:
-		f.detach()
+	if f.life.Err() != nil {
 		return fmt.Errorf("follow %s: %w: closed", f.stream, ErrUnavailable)
-	default:
+	}
+	if f.log.conn.IsClosed() {
+		return fmt.Errorf("follow %s: %w: %w", f.stream, ErrUnavailable, nats.ErrConnectionClosed)
 	}
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("follow %s: %w", f.stream, err)
@@ -130,7 +134,6 @@ func (f *jetStreamFeed) rest(ctx context.Context, pause time.Duration) {
 	select {
 	case <-timer.C:
 	case <-f.status:
-	case <-f.closed:
 	case <-ctx.Done():
 	}
 }
@@ -192,12 +195,13 @@ func (f *jetStreamFeed) detach() {
 	}
 }
 
-// close wakes whoever waits in next. The consumer itself is left to that goroutine, or to the server, which forgets it.
+// close wakes whoever waits in next, and waits for it.
 func (f *jetStreamFeed) close() {
-	f.once.Do(func() {
-		close(f.closed)
-		f.log.conn.RemoveStatusListener(f.status)
-	})
+	f.end()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.detach()
+	f.log.conn.RemoveStatusListener(f.status)
 }
 
 type pullRequest struct {
@@ -251,8 +255,6 @@ func (f *jetStreamFeed) pull(ctx context.Context, request pullRequest) (got []Me
 		case <-timer.C:
 			return got, false
 		case <-f.status:
-			return got, false
-		case <-f.closed:
 			return got, false
 		case <-ctx.Done():
 			return got, false

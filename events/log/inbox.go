@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"iris.example/iris/boundary"
@@ -95,7 +94,7 @@ func (in *Inbox) Next(ctx context.Context) (Claim, error) {
 				return claimOf(msg)
 			}
 		}
-		if ctx.Err() != nil || errors.Is(err, ErrMissingStream) || errors.Is(err, nats.ErrConnectionClosed) {
+		if ctx.Err() != nil || errors.Is(err, ErrMissingStream) || in.log.conn.IsClosed() {
 			return Claim{}, fmt.Errorf("claims of %s: %w", in.durable, err)
 		}
 		in.Close()

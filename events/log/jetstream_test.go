@@ -258,6 +258,39 @@ func TestShortenedStreamEndsAFollower(t *testing.T) {
 	require.ErrorIs(t, err, log.ErrDrift)
 }
 
+func TestClosedFollowerLeavesNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t, log.Config{})
+	found(t, b, "acme", 3)
+	before := b.conn.NumSubscriptions()
+	for after := range uint64(3) {
+		f, err := b.log.Follow(b.ctx, "IRIS_ACME", after)
+		require.NoError(t, err)
+		_, err = f.Next(b.ctx, 1)
+		require.NoError(t, err)
+		f.Close()
+	}
+	require.Equal(t, before, b.conn.NumSubscriptions())
+}
+
+func TestClosedConnectionEndsWhoeverWaits(t *testing.T) {
+	t.Parallel()
+	b := setup(t, log.Config{})
+	found(t, b, "acme", 0)
+	in := openInbox(t, b)
+	f, err := b.log.Follow(b.ctx, "IRIS_ACME", 0)
+	require.NoError(t, err)
+	t.Cleanup(f.Close)
+	failed := make(chan error, 2)
+	go func() { _, err := f.Next(b.ctx, 1); failed <- err }()
+	go func() { _, err := in.Next(b.ctx); failed <- err }()
+	b.conn.Close()
+	for range 2 {
+		require.Error(t, <-failed)
+	}
+	require.NoError(t, b.ctx.Err(), "they didn't wait for their time to end")
+}
+
 func TestUnavailableIsNotAmbiguous(t *testing.T) {
 	t.Parallel()
 	b := setup(t, log.Config{})

@@ -61,7 +61,7 @@ func (f *Follower) Next(ctx context.Context, limit int) ([]Message, error) {
 	return f.feed.next(ctx, min(maxBatch, max(limit, 1)))
 }
 
-// Close ends the following. Next fails with ErrUnavailable from then on.
+// Close ends the following, and a Next that waits. Next fails with ErrUnavailable from then on.
 func (f *Follower) Close() { f.feed.close() }
 
 // maxBatch bounds the messages of one request to the broker.
