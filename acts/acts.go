@@ -15,6 +15,7 @@ import (
 	"iris.example/iris/aggregates/member"
 	"iris.example/iris/aggregates/organisation"
 	"iris.example/iris/events"
+	eventlog "iris.example/iris/events/log"
 	"iris.example/iris/identity"
 	"iris.example/iris/recalls"
 	"iris.example/iris/runner"
@@ -100,13 +101,17 @@ func (a *Acts) resolve(ctx context.Context, org, issuer, subject string) (events
 	return id, nil
 }
 
-// definitions reads the organisation at its head, for one command (spec 8: a change binds what starts after it).
+// definitions reads the organisation at its head, for one command (spec 8: a change binds what starts after it). One without
+// streams was never founded here: that streams were lost is found at the start, where they are opened.
 func (a *Acts) definitions(ctx context.Context, org string) (*organisation.State, error) {
 	var defined *organisation.State
 	err := a.Organisations.View(ctx, org, events.Organisation(), func(s *organisation.State, _ uint64) error {
 		defined = s
 		return nil
 	})
+	if errors.Is(err, eventlog.ErrMissingStream) {
+		return nil, fmt.Errorf("organisation: %w: %w", ErrNotFound, err)
+	}
 	if err != nil {
 		return nil, err
 	}

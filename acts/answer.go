@@ -68,10 +68,12 @@ type Words struct {
 	Category     events.Category     `json:"category"`
 	Subject      string              `json:"subject,omitempty"`
 	Body         string              `json:"body"`
+	Origin       events.Origin       `json:"origin,omitempty"` // user-stated, or left out
 	TenantID     *string             `json:"tenantId,omitempty"`
 	MultiActor   *events.MultiActor  `json:"multiActor,omitempty"`
 	Ref          string              `json:"ref,omitempty"`
 	SourceRefs   []events.SourceRef  `json:"sourceRefs,omitempty"`
+	OnBehalfOf   events.ID           `json:"onBehalfOf,omitempty"`
 }
 
 // Remember keeps the member's own words at once.
@@ -79,7 +81,10 @@ func (a *Acts) Remember(ctx context.Context, c Caller, r Request, in Words) (Kep
 	p := Proposal{
 		Program: in.Program, Tier: in.Tier, Kind: in.Kind, Scope: events.Scope{Kind: events.ScopeProfile}, AdapterScope: in.AdapterScope,
 		Category: in.Category, Subject: in.Subject, Body: in.Body, TenantID: in.TenantID, MultiActor: in.MultiActor, Ref: in.Ref,
-		SourceRefs: in.SourceRefs,
+		SourceRefs: in.SourceRefs, OnBehalfOf: in.OnBehalfOf,
+	}
+	if in.Origin != "" && in.Origin != events.OriginUserStated {
+		return Kept{}, aggregates.Refuse("origin_not_admitted", "spec 10.3")
 	}
 	if in.Scope != nil {
 		p.Scope = *in.Scope

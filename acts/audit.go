@@ -2,7 +2,9 @@ package acts
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"iris.example/iris/events"
 	eventlog "iris.example/iris/events/log"
@@ -14,6 +16,7 @@ import (
 
 // Stream reads single messages of a stream.
 type Stream interface {
+	Last(ctx context.Context, stream string) (uint64, error)
 	At(ctx context.Context, stream string, sequence uint64) (eventlog.Message, error)
 }
 
@@ -23,11 +26,7 @@ func (a *Acts) ProveRecall(ctx context.Context, c Caller, recall events.ID) (rec
 	if !c.Principal.Has(identity.AuditRead) {
 		return recalls.Proof{}, fmt.Errorf("proving a recall takes %s: %w", identity.AuditRead, ErrPermission)
 	}
-	var row recallrows.Row
-	err := a.Read.Models.WithOrganisation(ctx, c.Organisation, func(s *reader.Session) (err error) {
-		row, err = recallrows.Find(ctx, s, recall)
-		return err
-	})
+	row, err := a.recallRow(ctx, c.Organisation, recall)
 	if err != nil {
 		return recalls.Proof{}, notFound(err)
 	}
@@ -45,3 +44,34 @@ func (a *Acts) ProveRecall(ctx context.Context, c Caller, recall events.ID) (rec
 	}
 	return a.Recalls.Prove(ctx, c.Organisation, envelope)
 }
+
+// recallRow finds where an envelope stands. A recall that was answered a moment ago may not be in the read model yet: before it
+// counts as unknown, the read model stands where the access stream ends.
+func (a *Acts) recallRow(ctx context.Context, org string, recall events.ID) (recallrows.Row, error) {
+	row, err := a.findRecall(ctx, org, recall)
+	if !errors.Is(err, reader.ErrNotFound) {
+		return row, err
+	}
+	stream := events.AccessStreamFor(org)
+	last, err := a.Stream.Last(ctx, stream)
+	if err != nil {
+		return row, err
+	}
+	limited, cancel := context.WithTimeout(ctx, rowWait)
+	defer cancel()
+	if err := a.Read.Wait.Wait(limited, org, stream, last); err != nil {
+		return row, err
+	}
+	return a.findRecall(ctx, org, recall)
+}
+
+func (a *Acts) findRecall(ctx context.Context, org string, recall events.ID) (row recallrows.Row, err error) {
+	err = a.Read.Models.WithOrganisation(ctx, org, func(s *reader.Session) (err error) {
+		row, err = recallrows.Find(ctx, s, recall)
+		return err
+	})
+	return row, err
+}
+
+// rowWait is how long a recall's row is waited for (spec 10.5).
+const rowWait = time.Second

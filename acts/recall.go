@@ -15,7 +15,7 @@ import (
 type Question struct {
 	Member                *events.ID          `json:"member,omitempty"`
 	Surface               string              `json:"surface"`
-	Consumer              events.Consumer     `json:"consumer"`
+	Consumer              events.Consumer     `json:"consumer,omitempty"` // empty: the client's
 	Scope                 events.Scope        `json:"scope"`
 	AdapterScope          events.AdapterScope `json:"adapterScope,omitempty"`
 	Program               string              `json:"program,omitempty"`
@@ -32,6 +32,9 @@ type Question struct {
 
 // Recall answers an assistant's question to the memory of the token's member.
 func (a *Acts) Recall(ctx context.Context, c Caller, r Request, q Question) (recalls.Answer, error) {
+	if registered := c.Defined.Clients[c.Principal.Client]; q.Consumer == "" && len(registered) > 0 {
+		q.Consumer = registered[0]
+	}
 	if !c.Defined.ActsAs(c.Principal.Client, q.Consumer) {
 		return recalls.Answer{}, fmt.Errorf("the client isn't registered for the consumer: %w", ErrClaimMismatch)
 	}
