@@ -1,0 +1,275 @@
+package screening
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+//go:embed confusables.json
+var confusablesJSON []byte
+
+// dense is where the table of folded runes ends; above it Han and Hangul stand for themselves and the rest is worked out.
+const dense = 0x3400
+
+// folder maps a rune to the way in which rules are written: compatibility form, lower case, without accents, vowel points and
+// dakuten, look-alikes mapped to Latin, every other symbol a space. Rules pass through the same map when they are loaded, so
+// that a Russian or Greek rule may be written in its own letters.
+type folder struct {
+	lookAlikes map[rune]string
+	table      [dense]string
+}
+
+func newFolder(data []byte) (*folder, error) {
+	var byTarget map[string]string
+	if err := json.Unmarshal(data, &byTarget); err != nil {
+		return nil, fmt.Errorf("read the confusables: %w", err)
+	}
+	f := &folder{lookAlikes: map[rune]string{}}
+	for to, from := range byTarget {
+		for _, r := range from {
+			if was, twice := f.lookAlikes[r]; twice {
+				return nil, fmt.Errorf("read the confusables: %U stands for both %q and %q", r, was, to)
+			}
+			f.lookAlikes[r] = to
+		}
+	}
+	for r := range rune(dense) {
+		f.table[r] = f.work(r)
+	}
+	return f, nil
+}
+
+func (f *folder) rune(r rune) string {
+	switch {
+	case r < dense:
+		return f.table[r]
+	case r <= 0x9fff, r >= 0xac00 && r <= 0xd7a3:
+		return string(r)
+	}
+	return f.work(r)
+}
+
+// work folds one rune by definition; rune is the fast way to the same.
+func (f *folder) work(r rune) string {
+	if to, ok := f.lookAlikes[r]; ok {
+		return to
+	}
+	if r >= 0x1f100 && r <= 0x1f1ff {
+		if letter := enclosedLetter(r); letter != 0 {
+			return string(letter)
+		}
+	}
+	var b strings.Builder
+	for _, part := range norm.NFKD.String(string(r)) {
+		if dropped(part) {
+			continue
+		}
+		part = unicode.ToLower(part)
+		switch to, ok := f.lookAlikes[part]; {
+		case ok:
+			b.WriteString(to)
+		case part < utf8.RuneSelf || unicode.In(part, unicode.L, unicode.N, unicode.M):
+			b.WriteRune(part)
+		default:
+			b.WriteByte(' ')
+		}
+	}
+	return norm.NFC.String(b.String())
+}
+
+// enclosedLetter reads the squared, circled and flag letters that have no compatibility form; 0 for the others of the block.
+func enclosedLetter(r rune) rune {
+	for _, start := range [...]rune{0x1f130, 0x1f150, 0x1f170, 0x1f1e6} {
+		if r >= start && r < start+26 {
+			return 'a' + r - start
+		}
+	}
+	return 0
+}
+
+// dropped are the marks that can be put on or left off a letter and leave it readable.
+func dropped(r rune) bool {
+	switch {
+	case r >= 0x300 && r <= 0x36f, r == 0x3099, r == 0x309a: // accents, dakuten
+		return true
+	case r >= 0x591 && r <= 0x5c7: // Hebrew points
+		return true
+	case r == 0x640, r >= 0x64b && r <= 0x655, r == 0x670: // Arabic elongation and vowel signs
+		return true
+	}
+	return r == 0x93c || r == 0x9bc // Devanagari and Bengali nukta
+}
+
+// view is one reading of the clean text. at holds, for each byte, where in the clean text its rune begins; without it every
+// finding covers from … to.
+type view struct {
+	text     string
+	clean    string
+	at       []int32
+	from, to int
+}
+
+func (v *view) span(start, end int) (int, int) {
+	if v.at == nil {
+		return v.from, v.to
+	}
+	last := int(v.at[end-1])
+	_, size := utf8.DecodeRuneInString(v.clean[last:])
+	return int(v.at[start]), last + size
+}
+
+// viewer writes a view rune by rune.
+type viewer struct {
+	text []byte
+	at   []int32
+}
+
+func newViewer(n int) *viewer {
+	return &viewer{text: make([]byte, 0, n+n/8+8), at: make([]int32, 0, n+n/8+9)}
+}
+
+func (w *viewer) byte(c byte, at int) {
+	w.text = append(w.text, c)
+	w.at = append(w.at, int32(at))
+}
+
+func (w *viewer) string(s string, at int) {
+	for i := range len(s) {
+		w.byte(s[i], at)
+	}
+}
+
+func (w *viewer) view(clean string) view {
+	return view{text: string(w.text), clean: clean, at: w.at}
+}
+
+// fold reads s folded, each run of white space as one space, or as one \n when it breaks a line.
+func (f *folder) fold(s string) view {
+	w := newViewer(len(s))
+	space := byte(0)
+	spaceAt := 0
+	for i, r := range s {
+		folded := ""
+		if r >= utf8.RuneSelf {
+			folded = f.rune(r)
+		}
+		if r == '\n' || r == ' ' || r == '\t' || folded == " " {
+			if space == 0 {
+				space, spaceAt = ' ', i
+			}
+			if r == '\n' {
+				space = '\n'
+			}
+			continue
+		}
+		if space != 0 {
+			w.byte(space, spaceAt)
+			space = 0
+		}
+		switch {
+		case r >= utf8.RuneSelf:
+			w.string(folded, i)
+		case 'A' <= r && r <= 'Z':
+			w.byte(byte(r)+'a'-'A', i)
+		default:
+			w.byte(byte(r), i)
+		}
+	}
+	return w.view(s)
+}
+
+// leet reads the digits and signs inside words as the letters they look like, and a one as the letter it is told. It answers no
+// view where there is nothing to read so.
+func leet(v view, one byte) (view, bool) {
+	w := newViewer(len(v.text))
+	changed := false
+	for i := 0; i < len(v.text); {
+		end := i
+		letters, signs := 0, 0
+		for ; end < len(v.text) && v.text[end] != ' ' && v.text[end] != '\n'; end++ {
+			if c := v.text[end]; letter(c) {
+				letters++
+			} else if leetLetter(c, one) != 0 {
+				signs++
+			}
+		}
+		mixed := letters > 0 && signs > 0
+		for ; i < end; i++ {
+			c := v.text[i]
+			if to := leetLetter(c, one); mixed && to != 0 && (c != '!' || i+1 < end && letter(v.text[i+1])) {
+				c, changed = to, true
+			}
+			w.byte(c, int(v.at[i]))
+		}
+		if i < len(v.text) {
+			w.byte(v.text[i], int(v.at[i]))
+			i++
+		}
+	}
+	return w.view(v.clean), changed
+}
+
+func letter(c byte) bool { return 'a' <= c && c <= 'z' || c >= utf8.RuneSelf }
+
+func leetLetter(c, one byte) byte {
+	switch c {
+	case '0':
+		return 'o'
+	case '1', '!', '|':
+		return one
+	case '3':
+		return 'e'
+	case '4', '@':
+		return 'a'
+	case '5', '$':
+		return 's'
+	case '7', '+':
+		return 't'
+	case '8':
+		return 'b'
+	case '9':
+		return 'g'
+	}
+	return 0
+}
+
+// squash reads the letters alone, so that no separator hides a phrase.
+func squash(v view) view {
+	w := newViewer(len(v.text))
+	for i := range len(v.text) {
+		c := v.text[i]
+		if to := leetLetter(c, 'i'); to != 0 && c != '!' && c != '|' && c != '+' {
+			c = to
+		}
+		if letter(c) {
+			w.byte(c, int(v.at[i]))
+		}
+	}
+	return w.view(v.clean)
+}
+
+// rot13 reads each Latin letter thirteen places on.
+func rot13(v view) view {
+	turned := []byte(v.text)
+	for i, c := range turned {
+		if 'a' <= c && c <= 'z' {
+			turned[i] = 'a' + (c-'a'+13)%26
+		}
+	}
+	return view{text: string(turned), clean: v.clean, at: v.at}
+}
+
+// reverse reads from the end.
+func reverse(v view) view {
+	turned := make([]byte, len(v.text))
+	for i, r := range v.text {
+		utf8.EncodeRune(turned[len(turned)-i-utf8.RuneLen(r):], r)
+	}
+	return view{text: string(turned), to: len(v.clean)}
+}

@@ -1,0 +1,236 @@
+package screening
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxBody and MaxSubject are in Unicode code points of the clean text (spec 1.2); MaxNote is for a relationship note.
+const (
+	MaxBody    = 4000
+	MaxSubject = 120
+	MaxNote    = 500
+)
+
+// Code is the reason of a refusal (spec 10.1).
+type Code string
+
+const (
+	CodeEmpty     Code = "body_empty"
+	CodeTooLong   Code = "body_too_long"
+	CodeInvalid   Code = "invalid_text"
+	CodeInjection Code = "injection_suspected"
+	CodeRecalled  Code = "recalled_text"
+)
+
+// Ids of the findings that no pattern makes.
+const (
+	idInvalid  = "invalid-text"
+	idRecalled = "recalled-prefix"
+	idEncoded  = "encoded-prose"
+)
+
+// Finding names a rule and the place, in bytes of the clean text, where it was found; the whole text where no place can be
+// given. It never holds the text.
+type Finding struct {
+	Pattern string `json:"pattern"`
+	Kind    Kind   `json:"kind"`
+	Start   int    `json:"start"`
+	End     int    `json:"end"`
+}
+
+// Refusal is the error of Body and Short. Findings is set for injection_suspected and recalled_text.
+type Refusal struct {
+	Code     Code
+	Findings []Finding
+}
+
+// Error names the code and the rules, never the text.
+func (r *Refusal) Error() string {
+	ids := make([]string, 0, len(r.Findings))
+	for _, f := range r.Findings {
+		ids = append(ids, f.Pattern)
+	}
+	if len(ids) == 0 {
+		return "screen a text: " + string(r.Code)
+	}
+	return fmt.Sprintf("screen a text: %s: %s", r.Code, strings.Join(ids, ", "))
+}
+
+// Screen holds the compiled rules. It is immutable.
+type Screen struct {
+	folder   *folder
+	text     *ruleset
+	squashed *ruleset
+	turns    []turns
+	labels   map[string]bool
+}
+
+// New compiles the rules that the package carries. It takes a fifth of a second and is called once.
+func New() *Screen {
+	s, err := compile(patternsJSON, confusablesJSON)
+	if err != nil {
+		panic("screening: the embedded rules are broken: " + err.Error()) // the package's own tests load the same bytes
+	}
+	return s
+}
+
+func compile(patterns, confusables []byte) (*Screen, error) {
+	f, err := newFolder(confusables)
+	if err != nil {
+		return nil, err
+	}
+	var doc document
+	if err := json.Unmarshal(patterns, &doc); err != nil {
+		return nil, fmt.Errorf("read the patterns: %w", err)
+	}
+	s := &Screen{folder: f}
+	if s.text, err = newRuleset(&doc, f, "text"); err != nil {
+		return nil, err
+	}
+	if s.squashed, err = newRuleset(&doc, f, "squashed"); err != nil {
+		return nil, err
+	}
+	s.turns, s.labels = newTurns(&doc, f)
+	return s, nil
+}
+
+// Text cleans s and looks for what must not be remembered or said back. Any finding refuses the text; invalid text has the one
+// finding of that kind and no clean form.
+func (s *Screen) Text(text string) (string, []Finding) {
+	text, ok := clean(text)
+	if !ok {
+		return "", []Finding{{Pattern: idInvalid, Kind: KindInvalid}}
+	}
+	return text, s.look(text)
+}
+
+// Body screens a memory's body: 1 to 4000 code points (spec 1.2).
+func (s *Screen) Body(text string) (string, error) {
+	text, ok := clean(text)
+	switch {
+	case !ok:
+		return "", &Refusal{Code: CodeInvalid}
+	case text == "":
+		return "", &Refusal{Code: CodeEmpty}
+	case utf8.RuneCountInString(text) > MaxBody:
+		return "", &Refusal{Code: CodeTooLong}
+	}
+	return s.refuse(text)
+}
+
+// Short screens a label on one line: a subject, a relationship note, a handle. Empty, too long and more than one line are
+// invalid_text: the body_… codes speak of bodies.
+func (s *Screen) Short(text string, most int) (string, error) {
+	text, ok := clean(text)
+	if !ok || text == "" || utf8.RuneCountInString(text) > most || strings.ContainsAny(text, "\n\t") {
+		return "", &Refusal{Code: CodeInvalid}
+	}
+	return s.refuse(text)
+}
+
+func (s *Screen) refuse(text string) (string, error) {
+	found := s.look(text)
+	if len(found) == 0 {
+		return text, nil
+	}
+	code := CodeInjection
+	if slices.ContainsFunc(found, func(f Finding) bool { return f.Kind == KindRecalled }) {
+		code = CodeRecalled
+	}
+	return "", &Refusal{Code: code, Findings: found}
+}
+
+// look reads the clean text in every way and returns what counts, in the order of the text.
+func (s *Screen) look(text string) []Finding {
+	c := &collector{}
+	folded := s.folder.fold(text)
+	s.read(c, folded)
+	for _, one := range [...]byte{'i', 'l'} {
+		if v, changed := leet(folded, one); changed {
+			s.read(c, v)
+		}
+	}
+	letters := squash(folded)
+	s.squashed.scan(letters, c.has, c.adder(letters))
+	s.readAlien(c, rot13(folded))
+	s.readAlien(c, reverse(folded))
+	if plain, changed := unescaped(text); changed {
+		v := s.folder.fold(plain)
+		v.at, v.to = nil, len(text)
+		s.read(c, v)
+	}
+	for _, r := range decoded(text) {
+		if strings.Count(r.text, " ") > 1 {
+			c.add(idEncoded, KindSmuggling, false, r.from, r.to)
+		}
+		v := s.folder.fold(r.text)
+		v.at, v.from, v.to = nil, r.from, r.to
+		s.read(c, v)
+	}
+	return c.counted()
+}
+
+// read looks for every kind of finding in a reading that is plain language.
+func (s *Screen) read(c *collector, v view) {
+	s.text.scan(v, c.has, c.adder(v))
+	s.readTurns(c, v)
+	if start, end, ok := recalled(v.text); ok {
+		from, to := v.span(start, end)
+		c.add(idRecalled, KindRecalled, false, from, to)
+	}
+}
+
+// readAlien looks for phrases only, in a reading that turns ordinary text into nonsense.
+func (s *Screen) readAlien(c *collector, v view) {
+	s.text.scan(v, func(r *rule) bool { return r.low || c.has(r) }, c.adder(v))
+}
+
+// collector keeps the first finding of each rule.
+type collector struct {
+	found []Finding
+	low   []bool
+}
+
+func (c *collector) has(r *rule) bool {
+	return slices.ContainsFunc(c.found, func(f Finding) bool { return f.Pattern == r.id })
+}
+
+func (c *collector) add(id string, kind Kind, low bool, from, to int) {
+	if slices.ContainsFunc(c.found, func(f Finding) bool { return f.Pattern == id && (id != idEncoded || f.Start == from) }) {
+		return
+	}
+	c.found = append(c.found, Finding{id, kind, from, to})
+	c.low = append(c.low, low)
+}
+
+func (c *collector) adder(v view) func(*rule, int, int) {
+	return func(r *rule, start, end int) {
+		from, to := v.span(start, end)
+		c.add(r.id, r.kind, r.low, from, to)
+	}
+}
+
+// counted drops a low finding that has no low one of another kind beside it.
+func (c *collector) counted() []Finding {
+	var counted []Finding
+	for i, f := range c.found {
+		if !c.low[i] || c.otherLow(f.Kind) {
+			counted = append(counted, f)
+		}
+	}
+	slices.SortStableFunc(counted, func(a, b Finding) int { return a.Start - b.Start })
+	return counted
+}
+
+func (c *collector) otherLow(kind Kind) bool {
+	for i, f := range c.found {
+		if c.low[i] && f.Kind != kind {
+			return true
+		}
+	}
+	return false
+}
