@@ -346,15 +346,19 @@ func (r *Runner[S, C]) load(ctx context.Context, org string, a events.Aggregate,
 	if err != nil {
 		return unavailable(err)
 	}
-	for _, m := range messages {
-		commit, err := r.cfg.Codec.Decode(ctx, m.Sequence, m.Body)
-		if err != nil {
-			return unavailable(err)
-		}
+	bodies := make([]events.Stored, len(messages))
+	for i, m := range messages {
+		bodies[i] = events.Stored{Position: m.Sequence, Body: m.Body}
+	}
+	commits, err := r.cfg.Codec.DecodeAll(ctx, bodies)
+	if err != nil {
+		return unavailable(err)
+	}
+	for i, commit := range commits {
 		if commit.PreviousSequence != b.position || commit.Version != b.version+1 || commit.PreviousHash != b.hash || commit.Aggregate != a {
-			return fmt.Errorf("%s at %d: %w", a.Kind, m.Sequence, ErrBroken)
+			return fmt.Errorf("%s at %d: %w", a.Kind, commit.Position, ErrBroken)
 		}
-		r.apply(b, commit, m.Body)
+		r.apply(b, commit, bodies[i].Body)
 	}
 	b.loaded = true
 	return nil
@@ -411,8 +415,8 @@ func (r *Runner[S, C]) apply(b *book[S], commit events.Commit, body []byte) {
 	}
 }
 
-// repeat answers a command that was carried out before with the events of then. ours: this very call stored it, and only its
-// answer was lost.
+// repeat answers a command that was carried out before with the events of then. ours: this very call may have stored it, and
+// only its answer was lost.
 func (r *Runner[S, C]) repeat(ctx context.Context, c Command[C], done remembered, digest string, ours bool) (Outcome, error) {
 	if done.digest != digest {
 		return Outcome{}, fmt.Errorf("command %s: %w", c.ID, ErrKeyReused)

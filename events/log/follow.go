@@ -71,19 +71,20 @@ func (f *jetStreamFeed) next(ctx context.Context, limit int) ([]Message, error) 
 		if err := f.ended(ctx); err != nil {
 			return nil, err
 		}
-		if err := f.attach(ctx); err != nil {
-			if lost(err) {
-				return nil, err
+		if err := f.attach(ctx); err != nil && lost(err) {
+			return nil, err
+		} else if err == nil {
+			got, err := f.read(ctx, limit)
+			if err != nil || len(got) > 0 {
+				return got, err
 			}
-			f.rest(ctx, pause)
-			pause = min(2*pause, longestPause)
+		}
+		if f.consumer != "" { // idle, and all is well
+			pause = shortestPause
 			continue
 		}
-		got, err := f.read(ctx, limit)
-		if err != nil || len(got) > 0 {
-			return got, err
-		}
-		pause = shortestPause
+		f.rest(ctx, pause)
+		pause = min(2*pause, longestPause)
 	}
 }
 

@@ -357,6 +357,18 @@ func update(t *testing.T, b *bench, name string, change func(*jetstream.StreamCo
 	require.NoError(t, err)
 }
 
+// Batches, not messages, cost a round trip.
+func TestLoadAsksFewTimes(t *testing.T) {
+	t.Parallel()
+	b := setup(t, log.Config{})
+	a, head := found(t, b, "acme", 2500)
+	before := b.conn.Stats().OutMsgs
+	got, err := b.log.Load(b.ctx, "acme", a, 0, head)
+	require.NoError(t, err)
+	require.Len(t, got, 2500)
+	require.LessOrEqual(t, b.conn.Stats().OutMsgs-before, uint64(3))
+}
+
 func TestLoadTurnsToTheLeader(t *testing.T) {
 	t.Parallel()
 	for name, replica := range map[string]func(t *testing.T, b *bench, a events.Aggregate){
