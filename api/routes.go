@@ -1,0 +1,152 @@
+package api
+
+import (
+	"net/http"
+
+	"iris.example/iris/acts"
+	"iris.example/iris/events"
+	"iris.example/iris/identity"
+	"iris.example/iris/schemas"
+)
+
+// Who may call a route at all; a permission narrows it further.
+type Who int
+
+const (
+	Public    Who = iota // without a credential
+	Principal            // with a valid one
+	Member               // whose person is a member of the organisation: the route is about that member's own
+)
+
+// Route is one row of the table.
+type Route struct {
+	Method     string
+	Pattern    string // of net/http; {id} is a UUID
+	Who        Who
+	Permission identity.Permission // the token must hold it; empty: none
+	Request    string              // the body's schema in schemas/api; empty: the call takes no body
+	Query      []Parameter         // every parameter that the call knows
+	Command    bool                // takes Idempotency-Key, answers with Iris-Position
+	Waits      bool                // reads the read models, and takes Iris-Wait
+	Success    int
+	Answer     any // the zero value of a successful answer, for the contract
+	Summary    string
+
+	handle func(*API, *call) (answer, error)
+}
+
+// Routes is the one table (spec 9.5, 9.6).
+func Routes() []Route {
+	return []Route{
+		{
+			Method: http.MethodPost, Pattern: "/v1/proposals", Who: Principal, Permission: identity.Propose,
+			Request: schemas.RequestPropose, Command: true, Success: http.StatusAccepted, Answer: claimAnswer{},
+			Summary: "Propose that something be remembered", handle: (*API).propose,
+		},
+		{
+			Method: http.MethodGet, Pattern: "/v1/proposals", Who: Principal, Permission: identity.Propose,
+			Query: []Parameter{claimParameter()}, Waits: true, Success: http.StatusOK, Answer: claimAnswer{},
+			Summary: "What became of a claim, by its CloudEvents id", handle: (*API).claimOutcomeByID,
+		},
+		{
+			Method: http.MethodGet, Pattern: "/v1/proposals/{id}", Who: Principal, Permission: identity.Propose,
+			Waits: true, Success: http.StatusOK, Answer: claimAnswer{},
+			Summary: "What became of a claim", handle: (*API).claimOutcome,
+		},
+
+		{
+			Method: http.MethodGet, Pattern: "/v1/me/proposals", Who: Member,
+			Query: paged(oneOf("state", "Which proposals: those that wait for an answer.", "pending")), Waits: true,
+			Success: http.StatusOK, Answer: list[acts.Pending]{},
+			Summary: "Remember this? What waits for the member's answer", handle: (*API).pending,
+		},
+		{
+			Method: http.MethodPost, Pattern: "/v1/me/proposals/{id}/accept", Who: Member, Request: schemas.RequestAccept, Command: true,
+			Success: http.StatusOK, Answer: keptAnswer{}, Summary: "Yes, remember this, as it is or edited", handle: (*API).accept,
+		},
+		{
+			Method: http.MethodPost, Pattern: "/v1/me/proposals/{id}/decline", Who: Member, Request: schemas.RequestDecline, Command: true,
+			Success: http.StatusOK, Answer: declinedAnswer{}, Summary: "No, don't remember this", handle: (*API).decline,
+		},
+
+		{
+			Method: http.MethodGet, Pattern: "/v1/me/memory", Who: Member, Query: paged(memoryFilters()...), Waits: true,
+			Success: http.StatusOK, Answer: list[acts.Memory]{}, Summary: "The member's memory", handle: (*API).memories,
+		},
+		{
+			Method: http.MethodPost, Pattern: "/v1/me/memory", Who: Member, Request: schemas.RequestState, Command: true,
+			Success: http.StatusCreated, Answer: keptAnswer{}, Summary: "Remember the member's own words; 200 when nothing was added",
+			handle: (*API).remember,
+		},
+		{
+			Method: http.MethodGet, Pattern: "/v1/me/memory/{id}", Who: Member, Waits: true,
+			Success: http.StatusOK, Answer: acts.Memory{}, Summary: "One memory", handle: (*API).memory,
+		},
+		{
+			Method: http.MethodDelete, Pattern: "/v1/me/memory/{id}", Who: Member, Command: true,
+			Query: []Parameter{
+				oneOf("mode", "soft hides at once and can be taken back for a while; hard is not available yet.", "soft", "hard"),
+				oneOf("dontAskAgain", "Whether the same may not be proposed again.", "false", "true"),
+			},
+			Success: http.StatusOK, Answer: forgottenAnswer{}, Summary: "Forget a memory", handle: (*API).forget,
+		},
+
+		{
+			Method: http.MethodGet, Pattern: "/v1/me/consents", Who: Member, Waits: true,
+			Success: http.StatusOK, Answer: list[acts.Consent]{}, Summary: "Where every consent stands", handle: (*API).consents,
+		},
+		{
+			Method: http.MethodPost, Pattern: "/v1/me/consents", Who: Member, Request: schemas.RequestConsent, Command: true,
+			Success: http.StatusCreated, Answer: consentAnswer{}, Summary: "Grant or deny a consent", handle: (*API).decide,
+		},
+		{
+			Method: http.MethodPost, Pattern: "/v1/me/consents/{id}/withdraw", Who: Member, Request: schemas.RequestWithdraw, Command: true,
+			Success: http.StatusOK, Answer: consentAnswer{}, Summary: "Take a grant back, by the id of its event", handle: (*API).withdraw,
+		},
+		{
+			Method: http.MethodGet, Pattern: "/v1/terms", Who: Principal,
+			Success: http.StatusOK, Answer: list[acts.Terms]{}, Summary: "The newest version of every published text", handle: (*API).terms,
+		},
+
+		{
+			Method: http.MethodPost, Pattern: "/v1/recall", Who: Principal, Permission: identity.Recall, Request: schemas.RequestRecall,
+			Success: http.StatusOK, Answer: recallAnswer{}, Summary: "Recall what may be said back now", handle: (*API).recall,
+		},
+		{
+			Method: http.MethodGet, Pattern: "/v1/audit/recalls/{id}/replay", Who: Principal, Permission: identity.AuditRead,
+			Success: http.StatusOK, Answer: replayAnswer{}, Summary: "Compute a recall again from the streams and compare", handle: (*API).replay,
+		},
+
+		{
+			Method: http.MethodGet, Pattern: "/v1/about", Success: http.StatusOK, Answer: aboutAnswer{},
+			Summary: "What this is", handle: (*API).about,
+		},
+		{
+			Method: http.MethodGet, Pattern: "/healthz", Success: http.StatusOK, Answer: healthAnswer{},
+			Summary: "The process answers", handle: (*API).healthy,
+		},
+		{
+			Method: http.MethodGet, Pattern: "/readyz", Success: http.StatusOK, Answer: healthAnswer{},
+			Summary: "Everything that the process needs answers", handle: (*API).ready,
+		},
+		{
+			Method: http.MethodGet, Pattern: "/openapi.json", Success: http.StatusOK, Answer: document(nil),
+			Summary: "This contract", handle: (*API).contract,
+		},
+	}
+}
+
+func memoryFilters() []Parameter {
+	categories := make([]string, 0, len(events.Categories()))
+	for _, c := range events.Categories() {
+		categories = append(categories, string(c))
+	}
+	return []Parameter{
+		oneOf("tier", "Only of this tier.", string(events.TierIndividual), string(events.TierPerson), string(events.TierRole)),
+		slugParameter("program", "Only of this program."),
+		oneOf("category", "Only of this category.", categories...),
+		oneOf("lifecycle", "Only in this state; left out: all that can be used again.", string(events.LifecycleDraft),
+			string(events.LifecycleActive), string(events.LifecyclePaused), string(events.LifecycleSuperseded)),
+		oneOf("forgotten", "true: those that are softly forgotten, which are in no other list.", "false", "true"),
+	}
+}
