@@ -64,6 +64,7 @@ type rule struct {
 	headed  bool // every match begins with one of the rule's literals: the pattern is tried there and nowhere else
 	atWord  bool // and only at the beginning of a word
 	atLine  bool // the pattern is tried where a line begins, without literals
+	rare    bool // its literals are long enough not to turn up in nonsense
 }
 
 // reach is how far from its literal a match may lie, in bytes.
@@ -102,22 +103,64 @@ func newRuleset(doc *document, f *folder, viewName string) (*ruleset, error) {
 
 // add splits a rule into its outermost alternatives, so that each is looked for by its own literals.
 func (set *ruleset) add(r rule, source string) error {
-	tree, err := syntax.Parse(source, syntax.Perl)
-	if err != nil {
+	if _, err := syntax.Parse(source, syntax.Perl); err != nil {
 		return fmt.Errorf("load rule %s: %w", r.id, err)
 	}
-	if tree.Op != syntax.OpAlternate {
-		return set.addBranch(r, tree, source)
-	}
-	for _, branch := range tree.Sub {
-		if err := set.addBranch(r, branch, branch.String()); err != nil {
+	for _, branch := range branches(source) {
+		if err := set.addBranch(r, branch); err != nil {
 			return fmt.Errorf("load rule %s: %w", r.id, err)
 		}
 	}
 	return nil
 }
 
-func (set *ruleset) addBranch(r rule, tree *syntax.Regexp, source string) (err error) {
+// branches cuts a well-formed pattern at its outermost bars. (The parser could, but writing its tree out again takes longer
+// than all the compiling.)
+func branches(source string) []string {
+	if inner, ok := strings.CutPrefix(source, "(?:"); ok {
+		if inner, ok = strings.CutSuffix(inner, ")"); ok && outermost(inner) != nil {
+			source = inner
+		}
+	}
+	var cut []string
+	from := 0
+	for _, bar := range outermost(source) {
+		cut = append(cut, source[from:bar])
+		from = bar + 1
+	}
+	return append(cut, source[from:])
+}
+
+// outermost returns where the bars outside groups and classes are; none where a group closes that was not opened.
+func outermost(source string) []int {
+	var bars []int
+	depth, class := 0, false
+	for i := 0; i < len(source); i++ {
+		switch c := source[i]; {
+		case c == '\\':
+			i++
+		case class:
+			class = c != ']'
+		case c == '[':
+			class = true
+		case c == '(':
+			depth++
+		case c == ')':
+			if depth--; depth < 0 {
+				return nil
+			}
+		case c == '|' && depth == 0:
+			bars = append(bars, i)
+		}
+	}
+	return bars
+}
+
+func (set *ruleset) addBranch(r rule, source string) (err error) {
+	tree, err := syntax.Parse(source, syntax.Perl)
+	if err != nil {
+		return err
+	}
 	found := headsOf(tree)
 	if r.atLine = tree.Op == syntax.OpConcat && tree.Sub[0].Op == syntax.OpBeginLine; r.atLine {
 		if r.pattern, err = regexp.Compile(`^(?:` + source + `)`); err == nil {
@@ -138,6 +181,7 @@ func (set *ruleset) addBranch(r rule, tree *syntax.Regexp, source string) (err e
 	if r.pattern, err = regexp.Compile(source); err != nil {
 		return err
 	}
+	r.rare = shortest(found) > 3
 	slices.Sort(found)
 	for _, text := range slices.Compact(found) {
 		l := literal{text, len(set.rules)}
@@ -361,13 +405,11 @@ type search struct {
 	hit  func(r *rule, start, end int)
 }
 
-// scan tells found of each rule that matches in v, once, and of no rule that skip names.
+// scan tells found of each rule that matches in v, once, and doesn't look for those that skip names.
 func (set *ruleset) scan(v view, skip func(r *rule) bool, found func(r *rule, start, end int)) {
-	s := &search{set: set, text: v.text, done: make([]bool, len(set.rules)), open: make([]window, len(set.rules))}
-	s.hit = func(r *rule, start, end int) {
-		if !skip(r) {
-			found(r, start, end)
-		}
+	s := &search{set: set, text: v.text, done: make([]bool, len(set.rules)), open: make([]window, len(set.rules)), hit: found}
+	for k := range set.rules {
+		s.done[k] = skip(&set.rules[k])
 	}
 	for i := 0; i+3 <= len(v.text); i++ {
 		if i == 0 || v.text[i-1] == '\n' {

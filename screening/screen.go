@@ -69,7 +69,7 @@ type Screen struct {
 	labels   map[string]bool
 }
 
-// New compiles the rules that the package carries. It takes a fifth of a second and is called once.
+// New compiles the rules that the package carries. It takes some seventy milliseconds and is called once.
 func New() *Screen {
 	s, err := compile(patternsJSON, confusablesJSON)
 	if err != nil {
@@ -184,9 +184,9 @@ func (s *Screen) read(c *collector, v view) {
 	}
 }
 
-// readAlien looks for phrases only, in a reading that turns ordinary text into nonsense.
+// readAlien looks for telling phrases only, in a reading that turns ordinary text into nonsense.
 func (s *Screen) readAlien(c *collector, v view) {
-	s.text.scan(v, func(r *rule) bool { return r.low || c.has(r) }, c.adder(v))
+	s.text.scan(v, func(r *rule) bool { return r.low || !r.rare || c.has(r) }, c.adder(v))
 }
 
 // collector keeps the first finding of each rule.
