@@ -258,6 +258,30 @@ func TestShortenedStreamEndsAFollower(t *testing.T) {
 	require.ErrorIs(t, err, log.ErrDrift)
 }
 
+// The consumer's own count has no gaps. What went astray (here: taken by another) comes again.
+func TestFollowerMissesNothingThatWentAstray(t *testing.T) {
+	t.Parallel()
+	b := setup(t, log.Config{})
+	a, head := found(t, b, "acme", 1)
+	f, err := b.log.Follow(b.ctx, "IRIS_ACME", 0)
+	require.NoError(t, err)
+	t.Cleanup(f.Close)
+	stream, err := b.admin.Stream(b.ctx, "IRIS_ACME")
+	require.NoError(t, err)
+	for name := range stream.ConsumerNames(b.ctx).Name() {
+		taken, err := b.conn.RequestWithContext(b.ctx, "$JS.API.CONSUMER.MSG.NEXT.IRIS_ACME."+name, []byte(`{"batch":1,"no_wait":true}`))
+		require.NoError(t, err)
+		require.Equal(t, "0", string(taken.Data))
+	}
+	_, err = b.log.Append(b.ctx, "acme", a, head, []byte("1"))
+	require.NoError(t, err)
+	for i := range 2 {
+		got, err := f.Next(b.ctx, 1)
+		require.NoError(t, err)
+		require.Equal(t, fmt.Sprint(i), string(got[0].Body))
+	}
+}
+
 func TestClosedFollowerLeavesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t, log.Config{})
