@@ -1,0 +1,52 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"iris.example/iris/acts"
+	"iris.example/iris/identity"
+)
+
+// Verifier says who a token is of.
+type Verifier interface {
+	Verify(ctx context.Context, token string) (identity.Principal, error)
+}
+
+// Config is what the pages need. Acts, Verifier and Now have no default.
+type Config struct {
+	Acts     *acts.Acts
+	Verifier Verifier
+	// Codes turns a sign-in code into the token that it stands for, on a development machine; by default no code is known. It is
+	// asked again on POST: a GET never signs anyone in.
+	Codes  func(code string) (name, token string, ok bool)
+	Logger *slog.Logger
+	Now    func() time.Time
+	// Secure says that browsers reach the pages over TLS, here or at a proxy. Without it the cookie travels in the clear, which is
+	// for loopback only.
+	Secure bool
+}
+
+// ErrConfig is in the chain of every refused configuration.
+var ErrConfig = errors.New("web_config")
+
+// WithDefaults fills what is empty.
+func (c Config) WithDefaults() Config {
+	if c.Codes == nil {
+		c.Codes = func(string) (string, string, bool) { return "", "", false }
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// Validate is called after WithDefaults.
+func (c Config) Validate() error {
+	if c.Acts == nil || c.Verifier == nil || c.Now == nil {
+		return errors.Join(ErrConfig, errors.New("acts, verifier and clock are required"))
+	}
+	return nil
+}

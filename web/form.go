@@ -1,0 +1,62 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"iris.example/iris/acts"
+	"iris.example/iris/boundary"
+	"iris.example/iris/events"
+)
+
+// maxForm holds a body of 4,000 code points, percent-encoded, many times over.
+const maxForm = 256 << 10
+
+// form reads what was posted. Browsers send line breaks as CR LF; what is remembered has LF.
+func (v *visit) form() (url.Values, *problem) {
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
+	if err := v.r.ParseForm(); err != nil {
+		return nil, &problem{Status: http.StatusBadRequest, Code: "form_malformed", What: "Nothing was done.",
+			Why: "The form can't be read, or it is too long.", Next: "Go back and send it again."}
+	}
+	form := v.r.PostForm
+	for _, values := range form {
+		for i := range values {
+			values[i] = strings.ReplaceAll(values[i], "\r\n", "\n")
+		}
+	}
+	return form, nil
+}
+
+// command reads a form that asks for an act: its Idempotency-Key makes a double submit do one thing.
+func (v *visit) command() (url.Values, acts.Request, *problem) {
+	form, p := v.form()
+	if p != nil {
+		return nil, acts.Request{}, p
+	}
+	key := form.Get("key")
+	if boundary.UUID("key", key) != nil {
+		return nil, acts.Request{}, &problem{Status: http.StatusBadRequest, Code: "form_malformed", What: "Nothing was done.",
+			Why: "The form didn't come from one of our pages.", Next: "Open the page and try again."}
+	}
+	return form, acts.Request{Route: "POST " + v.r.URL.Path, Key: key, Received: events.At(v.site.cfg.Now())}, nil
+}
+
+// id is the path's. A malformed one names nothing.
+func (v *visit) id() (events.ID, bool) {
+	id := v.r.PathValue("id")
+	return events.ID(id), boundary.UUID("id", id) == nil
+}
+
+// freshKey names one submission of one form.
+func freshKey() (string, error) {
+	id, err := events.RandomID()
+	return string(id), err
+}
+
+// option is an entry of a select.
+type option struct {
+	Value, Text string
+	Selected    bool
+}

@@ -1,0 +1,448 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"iris.example/iris/acts"
+	"iris.example/iris/boundary"
+	"iris.example/iris/events"
+	"iris.example/iris/projections/memories"
+	"iris.example/iris/projections/reader"
+)
+
+// visibleWithin is how long a page waits for the change that it follows, before it says that it is being saved.
+const visibleWithin = 300 * time.Millisecond
+
+// listing is which part of the memory a page shows. The address holds all of it.
+type listing struct {
+	Forgotten bool
+	Category  events.Category
+	Program   string
+	Before    string // where the page begins: position-id, as the page before named it; nothing secret is in it
+	Waiting   string // the same for the proposals
+}
+
+func listingOf(q url.Values) listing {
+	return listing{
+		Forgotten: q.Get("show") == "forgotten", Category: events.Category(q.Get("category")), Program: q.Get("program"),
+		Before: q.Get("before"), Waiting: q.Get("waiting"),
+	}
+}
+
+func (l listing) query() url.Values {
+	q := url.Values{}
+	if l.Forgotten {
+		q.Set("show", "forgotten")
+	}
+	for name, value := range map[string]string{
+		"category": string(l.Category), "program": l.Program, "before": l.Before, "waiting": l.Waiting,
+	} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	return q
+}
+
+// URL is the address of the listing.
+func (l listing) URL() string {
+	return (&url.URL{Path: "/memory", RawQuery: l.query().Encode()}).String()
+}
+
+// Query is what a form on the page carries to come back here.
+func (l listing) Query() string { return l.query().Encode() }
+
+// Filtered reports whether the listing leaves memories out that it could show.
+func (l listing) Filtered() bool { return l.Category != "" || l.Program != "" }
+
+func (l listing) with(change func(*listing)) string {
+	l.Before, l.Waiting = "", ""
+	change(&l)
+	return l.URL()
+}
+
+func pageOf(mark string) reader.Page {
+	position, id, ok := strings.Cut(mark, "-")
+	at, err := strconv.ParseInt(position, 10, 64)
+	if !ok || err != nil || at < 0 || boundary.UUID("id", id) != nil {
+		return reader.Page{}
+	}
+	return reader.Page{Before: &reader.Key{Position: uint64(at), ID: events.ID(id)}}
+}
+
+func markOf(next *reader.Key) string {
+	if next == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d-%s", next.Position, next.ID)
+}
+
+type memoryPage struct {
+	page
+	Listing   listing
+	Counts    string
+	Waiting   []proposalView
+	MoreAsked string // address of the older proposals
+	Days      []day
+	Older     string // address of the older memories
+	Empty     string // nothing, filter, forgotten, paused or unforgotten; empty: there is something
+	Paused    []string
+	Filters   []filterGroup
+	Unsent    string // what was typed into a form that is not there any more
+}
+
+// Busy reports whether the page waits for a change of its own reader.
+func (p memoryPage) Busy() bool { return p.Status != nil && p.Status.Saving > 0 }
+
+type day struct {
+	Date     string
+	Memories []memoryView
+}
+
+type filterGroup struct {
+	Name  string
+	Clear string // address without this filter; empty: it isn't set
+	Links []filterLink
+}
+
+type filterLink struct {
+	Text, URL string
+	Current   bool
+}
+
+// memoryView is one memory in words.
+type memoryView struct {
+	acts.Memory
+	About, CameFrom, Kept, Where, Thing string
+	NotUsed                             string // why it is not used now; empty: it is
+	Sources                             []string
+	Forgettable                         bool
+	Key, Back                           string
+}
+
+func (v *visit) showMemory() {
+	v.memory(http.StatusOK, listingOf(v.r.URL.Query()), nil)
+}
+
+// sent is a form that was refused: it is shown again with all that was typed.
+type sent struct {
+	problem  *problem
+	proposal events.ID // whose answer it was; empty: no proposal's
+	form     url.Values
+	key      string
+}
+
+// memory shows the list; refused is what a POST could not do.
+func (v *visit) memory(code int, l listing, refused *sent) {
+	data := memoryPage{page: v.page("What Iris remembers", "memory"), Listing: l}
+	if l.Forgotten {
+		data.page = v.page("Forgotten", "forgotten")
+	}
+	data.Status = v.settle()
+	read := []func(*memoryPage) error{v.readMemories, v.readConsents}
+	if !l.Forgotten && !l.Filtered() && l.Before == "" {
+		read = append(read, func(p *memoryPage) error { return v.readWaiting(p, refused) })
+	}
+	for _, part := range read {
+		if err := part(&data); err != nil {
+			v.fail(err)
+			return
+		}
+	}
+	if err := v.readEmpty(&data); err != nil {
+		v.fail(err)
+		return
+	}
+	if refused != nil {
+		data.Problem = refused.problem
+		if data.asks(refused.proposal) {
+			data.Problem = refused.problem.at(string(refused.proposal))
+		} else {
+			data.Problem.Field, data.Unsent = "", refused.form.Get("body")
+		}
+	}
+	data.Counts, data.Filters = counts(data), v.filters(l)
+	v.render(code, "memory", data)
+}
+
+// at points a problem to the field of one form among many.
+func (p *problem) at(form string) *problem {
+	moved := *p
+	if p.Field != "" {
+		moved.Field = "f-" + form + "-" + p.Field
+	}
+	return &moved
+}
+
+func (p memoryPage) asks(id events.ID) bool {
+	return slices.ContainsFunc(p.Waiting, func(w proposalView) bool { return w.ProposalID == id })
+}
+
+// counts are of this page, never of the member (spec 1.1).
+func counts(p memoryPage) string {
+	n := 0
+	for _, d := range p.Days {
+		n += len(d.Memories)
+	}
+	if p.Listing.Forgotten {
+		return count(n, "memory", "memories") + " on this page, being forgotten"
+	}
+	text := count(n, "memory", "memories")
+	if !p.Listing.Filtered() && p.Listing.Before == "" {
+		text += fmt.Sprintf(", %d waiting for your decision", len(p.Waiting))
+	}
+	return text
+}
+
+func (v *visit) readMemories(p *memoryPage) error {
+	l := p.Listing
+	list, err := v.site.cfg.Acts.Memories(v.r.Context(), v.caller,
+		memories.Filter{Category: l.Category, Program: l.Program, Forgotten: l.Forgotten}, pageOf(l.Before))
+	if err != nil {
+		return err
+	}
+	for _, m := range list.Items {
+		view, err := describeMemory(m, l)
+		if err != nil {
+			return err
+		}
+		date := m.UpdatedAt.Format("Monday, 2 January 2006")
+		if n := len(p.Days); n == 0 || p.Days[n-1].Date != date {
+			p.Days = append(p.Days, day{Date: date})
+		}
+		last := &p.Days[len(p.Days)-1]
+		last.Memories = append(last.Memories, view)
+	}
+	if list.Next != nil {
+		p.Older = l.with(func(n *listing) { n.Before = markOf(list.Next) })
+	}
+	return nil
+}
+
+func describeMemory(m acts.Memory, l listing) (memoryView, error) {
+	key, err := freshKey()
+	return memoryView{
+		Memory: m, About: categoryWords(m.Category), CameFrom: originWords(m.Origin), Kept: tierWords(m.Tier, m.Program),
+		Where: scopeWords(m.Scope), Thing: kindWords(m.Kind), Sources: sourceWords(m.SourceRefs), NotUsed: notUsed(m),
+		Forgettable: m.ForgetAt == nil && m.Lifecycle != events.LifecycleSuperseded, Key: key, Back: l.Query(),
+	}, err
+}
+
+// notUsed says why a memory isn't used, as far as the memory itself knows. What the ledger adds, readConsents says.
+func notUsed(m acts.Memory) string {
+	switch {
+	case m.ForgetAt != nil:
+		return "You had it forgotten."
+	case m.Lifecycle == events.LifecycleSuperseded:
+		return "Something newer has taken its place."
+	case m.Lifecycle == events.LifecyclePaused:
+		return "You paused it."
+	case m.Suppression != nil:
+		return suppressedWords(m.Suppression.Reason)
+	case m.DerivedSuppression != nil:
+		return suppressedWords(*m.DerivedSuppression)
+	}
+	return ""
+}
+
+func suppressedWords(reason events.SuppressionReason) string {
+	switch reason {
+	case events.SuppressedUserPause:
+		return "You paused it, or took back the consent to store it."
+	case events.SuppressedSensitiveCategory:
+		return "A consent that it needs is not granted now."
+	case events.SuppressedCrisisFrame:
+		return "It is held back in a crisis."
+	case events.SuppressedTenantQuarantine:
+		return "The institution that it belongs to is closed off."
+	}
+	return string(reason)
+}
+
+// readConsents says what pauses everything, and gives a memory the consent that it lacks as the reason why it isn't used: the one
+// of the ledger now, not of the day it was kept.
+func (v *visit) readConsents(p *memoryPage) error {
+	list, err := v.site.cfg.Acts.Consents(v.r.Context(), v.caller)
+	if err != nil {
+		return err
+	}
+	lacking := map[events.ConsentKey]bool{}
+	for _, c := range list {
+		lacking[c.Key] = c.State != events.StateGranted
+		if c.Key == events.PurposeDataProcessing || c.Key == events.PurposeDataStorage {
+			if lacking[c.Key] && c.State != events.StateNever {
+				p.Paused = append(p.Paused, withoutConsent(c.Key))
+			}
+		}
+	}
+	for _, d := range p.Days {
+		for i := range d.Memories {
+			if m := &d.Memories[i]; m.DerivedSuppression != nil || m.NotUsed == "" {
+				m.NotUsed = lacked(m.Memory, lacking, m.NotUsed)
+			}
+		}
+	}
+	return nil
+}
+
+func lacked(m acts.Memory, lacking map[events.ConsentKey]bool, otherwise string) string {
+	keys := []events.ConsentKey{events.PurposeDataProcessing, events.PurposeDataStorage}
+	for _, c := range m.Consent {
+		keys = append(keys, c.Category)
+	}
+	for _, key := range keys {
+		if lacking[key] {
+			return fmt.Sprintf("The consent “%s” is not granted now.", consentName(key))
+		}
+	}
+	return otherwise
+}
+
+// readEmpty finds which of the texts an empty list gets. Lagging never looks like empty: the page then says that it is saving.
+func (v *visit) readEmpty(p *memoryPage) error {
+	if len(p.Days) > 0 {
+		return nil
+	}
+	switch {
+	case p.Listing.Filtered() || p.Listing.Before != "":
+		p.Empty = "filter"
+	case p.Listing.Forgotten:
+		p.Empty = "unforgotten"
+	case len(p.Paused) > 0:
+		p.Empty = "paused"
+	default:
+		forgotten, err := v.site.cfg.Acts.Memories(v.r.Context(), v.caller, memories.Filter{Forgotten: true}, reader.Page{Limit: 1})
+		if err != nil {
+			return err
+		}
+		p.Empty = "nothing"
+		if len(forgotten.Items) > 0 {
+			p.Empty = "forgotten"
+		}
+	}
+	return nil
+}
+
+func (v *visit) filters(l listing) []filterGroup {
+	category := filterGroup{Name: "Category"}
+	for _, c := range events.Categories() {
+		category.Links = append(category.Links, filterLink{categoryWords(c), l.with(func(n *listing) { n.Category = c }), c == l.Category})
+	}
+	if l.Category != "" {
+		category.Clear = l.with(func(n *listing) { n.Category = "" })
+	}
+	program := filterGroup{Name: "Program"}
+	for _, name := range slices.Sorted(maps.Keys(v.caller.Defined.Programs)) {
+		program.Links = append(program.Links, filterLink{name, l.with(func(n *listing) { n.Program = name }), name == l.Program})
+	}
+	if l.Program != "" {
+		program.Clear = l.with(func(n *listing) { n.Program = "" })
+	}
+	return []filterGroup{category, program}
+}
+
+func (v *visit) forget() {
+	form, request, p := v.command()
+	if p != nil {
+		v.message(p)
+		return
+	}
+	id, ok := v.id()
+	if !ok {
+		v.nothingHere()
+		return
+	}
+	back, _ := url.ParseQuery(form.Get("back"))
+	done, err := v.site.cfg.Acts.Forget(v.r.Context(), v.caller, request, id, form.Get("never") == "yes")
+	if err != nil {
+		p := v.problem(err)
+		v.memory(p.Status, listingOf(back), &sent{problem: p, form: form})
+		return
+	}
+	query := listingOf(back).query()
+	query.Set("id", string(id))
+	v.done("/memory", query, "forgotten", done.Position)
+}
+
+// settle waits for the change that the page follows, and says what was done once it can be seen: never before.
+func (v *visit) settle() *status {
+	query := v.r.URL.Query()
+	position, err := strconv.ParseUint(query.Get("at"), 10, 64)
+	if err != nil || v.r.Method == http.MethodPost {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(v.r.Context(), visibleWithin)
+	defer cancel()
+	if err := v.site.cfg.Acts.Visible(ctx, v.caller, position); err != nil {
+		return &status{Saving: position, Refresh: v.r.URL.RequestURI()}
+	}
+	said, err := v.said(query)
+	if err != nil {
+		v.site.cfg.Logger.Warn("say what was done", "route", v.route.Pattern, "error", err)
+		return nil
+	}
+	return said
+}
+
+// said puts what was done into words, from what can be read now and not from what the address claims.
+func (v *visit) said(query url.Values) (*status, error) {
+	switch query.Get("done") {
+	case "kept", "kept-existing", "duplicate", "forgotten":
+		return v.saidOfMemory(query.Get("done"), events.ID(query.Get("id")))
+	case "declined":
+		return v.saidOfProposal(events.ID(query.Get("id")), query.Get("again") == "yes")
+	case "granted", "withdrawn", "denied":
+		return v.saidOfConsent(events.ConsentState(query.Get("done")), events.ConsentKey(query.Get("id")))
+	}
+	return nil, nil
+}
+
+func (v *visit) saidOfMemory(done string, id events.ID) (*status, error) {
+	if boundary.UUID("id", string(id)) != nil {
+		return nil, nil
+	}
+	m, err := v.site.cfg.Acts.Memory(v.r.Context(), v.caller, id)
+	if errors.Is(err, acts.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	link := "#m-" + string(id)
+	switch {
+	case done == "forgotten" && m.ForgetAt != nil:
+		return &status{Link: "/memory?show=forgotten", LinkText: "See what is being forgotten",
+			Text: fmt.Sprintf("Forgotten. It is no longer used. The text is destroyed on %s.", dateWords(*m.ForgetAt))}, nil
+	case done == "kept" && m.Lifecycle == events.LifecycleActive:
+		return &status{Text: "Remembered, word for word as you see it below.", Link: link, LinkText: "Go to it"}, nil
+	case done == "duplicate":
+		return &status{Text: "Nothing was changed: you have these words kept already.", Link: link, LinkText: "Go to them"}, nil
+	case done == "kept-existing":
+		return &status{Text: "Nothing was changed: what you had kept before counts for more.", Link: link, LinkText: "Go to it"}, nil
+	}
+	return nil, nil
+}
+
+// saidOfProposal asks the list of what waits, which is held against the book itself.
+func (v *visit) saidOfProposal(id events.ID, again bool) (*status, error) {
+	waiting, err := v.site.cfg.Acts.PendingProposals(v.r.Context(), v.caller, reader.Page{Limit: reader.MaxLimit})
+	if err != nil || slices.ContainsFunc(waiting.Items, func(p acts.Pending) bool { return p.ProposalID == id }) {
+		return nil, err
+	}
+	text := "Not remembered. You will not be asked about it again."
+	if again {
+		text = "Not remembered. You may be asked about it again."
+	}
+	return &status{Text: text}, nil
+}
+
+func dateWords(t events.Time) string { return t.Format("2 January 2006, 15:04") + " UTC" }

@@ -1,0 +1,120 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+
+	"iris.example/iris/aggregates"
+	"iris.example/iris/events"
+	"iris.example/iris/identity"
+	"iris.example/iris/problems"
+)
+
+// problem is a refusal as a page says it: what happened, why, what next.
+type problem struct {
+	Status  int
+	Code    string
+	What    string
+	Why     string
+	Next    string
+	Field   string // id of the field to correct; empty: none
+	Missing []events.ConsentKey
+	// SameKey: the same command may be sent again, so the form keeps the key that it had.
+	SameKey bool
+}
+
+// problem puts an error into words, and logs it when it is ours.
+func (v *visit) problem(err error) *problem {
+	p := describe(err)
+	if p.Status >= http.StatusInternalServerError {
+		v.site.cfg.Logger.Error("page failed", "route", v.route.Method+" "+v.route.Pattern, "code", p.Code, "error", err)
+	}
+	return p
+}
+
+// describe takes status and code from the table that every caller's errors come from. That table speaks to programs; where a
+// member can do something about it, words says it again.
+func describe(err error) *problem {
+	told := problems.Of(err)
+	p := &problem{
+		Status: told.Status, Code: told.Code, What: "Nothing was changed.", Why: told.Title + ". " + told.Detail,
+		Next: "Look at the page as it is now.", SameKey: told.Temporary(),
+	}
+	if refusal, ok := aggregates.AsRefusal(err); ok {
+		p.Missing = refusal.Missing
+	}
+	var token *identity.Error
+	if errors.As(err, &token) {
+		p.Why = tokenWords(token.Code)
+		if errors.Is(err, identity.ErrKeysUnavailable) {
+			p.Status, p.Why = http.StatusServiceUnavailable, "Who you are can’t be checked at the moment."
+		}
+	}
+	words(p)
+	return p
+}
+
+func words(p *problem) {
+	switch p.Code {
+	case "unauthenticated":
+		p.What, p.Next = "You are not signed in.", "Paste a token that is valid now."
+		if p.Status == http.StatusServiceUnavailable {
+			p.Next = "Try again in a moment."
+		}
+	case "not_found":
+		p.Why, p.Next = "It is not here, or it is not yours.", "Look at the list as it is now."
+	case "member_required":
+		p.What, p.Why = "There is nothing to show.", "You signed in as someone who is no member here."
+		p.Next = "Sign out, and sign in as a member."
+	case "consent_required":
+		p.Why, p.Next = "It takes consents that you have not given.", "Tick those that you want to give, and send it again."
+		p.Field = "consents"
+	case "body_empty":
+		p.Why, p.Next, p.Field = "There are no words to remember.", "Write what should be remembered.", "body"
+	case "body_too_long":
+		p.Why, p.Next, p.Field = "A text is too long: 4,000 characters at most, 120 for what it is about.", "Make it shorter.", "body"
+	case "invalid_text":
+		p.Why, p.Next, p.Field = "The words hold characters that can’t be kept.", "Type them again without those.", "body"
+	case "injection_suspected":
+		p.Why, p.Field = "The words read like markup, or like instructions to an assistant.", "body"
+		p.Next = "Write them as a plain statement about you."
+	case "category_unknown":
+		p.Why, p.Next, p.Field = "It is not said what it is about.", "Choose a category.", "category"
+	case "not_in_program", "program_unknown":
+		p.Why, p.Next, p.Field = "You are not in that program.", "Choose a program that you are in.", "program"
+	case "terms_unknown":
+		p.Why, p.Next = "The text that you would agree to is not there any more.", "Read it as it is now, and answer again."
+	case "proposal_answered":
+		p.Why = "You have answered this proposal already."
+	case "proposal_lapsed":
+		p.Why, p.Next = "The proposal has lapsed.", "Add it in your own words, if you want it remembered."
+	case "consent_not_granted":
+		p.Why = "This consent is not granted any more."
+	case "invalid_lifecycle_transition":
+		p.Why, p.Next = "Something newer has taken its place.", "Forget what took its place, if you want that gone."
+	case "idempotency_key_reused":
+		p.Why = "The same form was sent before, with something else in it."
+		p.Next = "Look at what was done then. Send this again if you still want it."
+	case "outcome_unknown":
+		p.What, p.Why = "It isn’t known yet whether your change was recorded.", "The store didn’t answer in time."
+		p.Next = "Send the form again as it is: it does one thing, however often you send it."
+	case "store_unavailable", "consent_state_unavailable":
+		p.Why, p.Next = "The store can’t be reached now.", "Send the form again in a moment."
+	case "internal":
+		p.What, p.Why, p.Next = "This can’t be done now.", "Something went wrong on our side.", "Try again in a moment."
+	}
+}
+
+func tokenWords(code identity.Code) string {
+	switch code {
+	case identity.TokenMissing:
+		return "There is no token."
+	case identity.TokenExpired:
+		return "The token has expired."
+	case identity.TokenNotYetValid:
+		return "The token is not valid yet."
+	case identity.TokenMalformed:
+		return "This is no token, or not all of it."
+	}
+	return "The token is not one that is accepted here."
+}

@@ -1,0 +1,52 @@
+package web
+
+import (
+	"net/http"
+
+	"iris.example/iris/acts"
+)
+
+// Who may be answered.
+type Who string
+
+const (
+	Anyone Who = "anyone"
+	Member Who = "member" // whoever brings a verified token in the cookie
+)
+
+// Route is one line of the table. There is no other way in.
+type Route struct {
+	Method  string // empty: any
+	Pattern string
+	Who     Who
+	serve   func(*visit)
+}
+
+// Routes is the whole table.
+func Routes() []Route {
+	return []Route{
+		{"GET", "/{$}", Member, (*visit).home},
+		{"GET", "/memory", Member, (*visit).showMemory},
+		{"POST", "/memory", Member, (*visit).stateWords},
+		{"GET", "/memory/new", Member, (*visit).showNew},
+		{"POST", "/memory/{id}/forget", Member, (*visit).forget},
+		{"POST", "/proposals/{id}", Member, (*visit).answer},
+		{"GET", "/consents", Member, (*visit).showConsents},
+		{"POST", "/consents", Member, (*visit).decide},
+		{"POST", "/consents/{id}/withdraw", Member, (*visit).withdraw},
+		{"GET", "/sign-in", Anyone, (*visit).showSignIn},
+		{"POST", "/sign-in", Anyone, (*visit).signIn},
+		{"POST", "/sign-out", Anyone, (*visit).signOut},
+		{"GET", "/static/{file}", Anyone, (*visit).asset},
+		{"", "/", Anyone, (*visit).nothingHere},
+	}
+}
+
+// visit is one request with what is known of who makes it.
+type visit struct {
+	site   *Site
+	w      http.ResponseWriter
+	r      *http.Request
+	route  Route
+	caller acts.Caller // of Member routes only
+}
