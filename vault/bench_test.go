@@ -34,7 +34,7 @@ func BenchmarkOpen(b *testing.B) {
 
 // BenchmarkAllocate is the steady state: the next block is there before the last one runs out.
 func BenchmarkAllocate(b *testing.B) {
-	v := setup(b, func(c *vault.Config) { c.Block = 1 << 12; c.Now = time.Now })
+	v := setup(b, func(c *vault.Config) { c.Block, c.CacheLimit, c.Now = 1<<16, 1<<24, time.Now })
 	v.row()
 	v.Refilled(org)
 	b.ReportAllocs()

@@ -169,6 +169,7 @@ func (k *keyring) keepRows(epoch uint64, rows map[events.ID]row) {
 	k.keep(epoch, func() {
 		for id, r := range rows {
 			put(k.rows, k.limit, id, r)
+			delete(k.handed, id)
 		}
 	})
 }
