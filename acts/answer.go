@@ -116,9 +116,11 @@ func keptAlready(err error) (Kept, error) {
 	if !errors.As(err, &refusal) {
 		return Kept{}, err
 	}
-	switch refusal.Code {
-	case string(events.OutcomeDuplicate), string(events.OutcomeKeptExisting):
-		return Kept{MemoryID: refusal.Existing, Outcome: events.ClaimOutcome(refusal.Code), Reason: refusal.Rule}, nil
+	switch events.ClaimOutcome(refusal.Code) {
+	case events.OutcomeDuplicate:
+		return Kept{MemoryID: refusal.Existing, Outcome: events.OutcomeDuplicate}, nil
+	case events.OutcomeKeptExisting:
+		return Kept{MemoryID: refusal.Existing, Outcome: events.OutcomeKeptExisting, Reason: refusal.Rule}, nil
 	}
 	return Kept{}, err
 }
