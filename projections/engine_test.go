@@ -336,18 +336,31 @@ func TestALineRefusesHalfAConfiguration(t *testing.T) {
 	}
 }
 
-func TestOnlyTheProjectorsConnectionMayAnswerBeforeTheDisk(t *testing.T) {
+// asking is a projection that asks the line's own connection for a setting.
+type asking struct {
+	engine.Appending
+	setting string
+	answer  *string
+}
+
+func (asking) Name() string                  { return "asking" }
+func (a asking) Begin(string) engine.Changes { return a }
+func (asking) Apply(events.Recorded) error   { return nil }
+func (a asking) Write(batch *pgx.Batch) {
+	batch.Queue("SELECT current_setting($1)", a.setting).QueryRow(func(row pgx.Row) error { return row.Scan(a.answer) })
+}
+
+func TestOnlyTheLinesConnectionMayAnswerBeforeTheDisk(t *testing.T) {
 	t.Parallel()
 	b, s := setup(t), story("acme")
-	config := b.config(s)
-	run := b.start(config)
-	b.await(b.marks, config, s.last)
-	// pg_stat_activity doesn't show settings; the role's own would show here if somebody set it for all.
+	var line string
+	b.project(s, func(c *engine.Config) {
+		c.Projections = append(c.Projections, asking{setting: "synchronous_commit", answer: &line})
+	})
+	require.Equal(t, "off", line)
 	for _, role := range []string{migrations.Owner, migrations.Projector, migrations.App} {
 		var setting string
 		require.NoError(t, b.connect(role).QueryRow(t.Context(), "SHOW synchronous_commit").Scan(&setting))
 		require.Equal(t, "on", setting, role)
 	}
-	run.stop()
-	require.NoError(t, <-run.done)
 }
