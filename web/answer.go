@@ -180,8 +180,7 @@ func (v *visit) answer() {
 	case "decline":
 		v.decline(id, form, request)
 	default:
-		v.refuseAnswer(id, form, &problem{Status: http.StatusUnprocessableEntity, Code: "answer_missing", What: "Nothing was kept.",
-			Why: "You pressed neither “Remember” nor “Don’t remember”.", Next: "Press one of them."})
+		v.refuseAnswer(id, form, unpressed("You pressed neither “Remember” nor “Don’t remember”."))
 	}
 }
 

@@ -27,8 +27,8 @@ type consentGroup struct {
 type consentView struct {
 	acts.Consent
 	Name, Question, StateWords, Effect, Matches string
-	CanGrant, CanDeny, CanWithdraw                  bool
-	Key                                             string // of the form
+	CanGrant, CanDeny, CanWithdraw              bool
+	Key                                         string // of the form
 }
 
 func (v *visit) showConsents() { v.consents(http.StatusOK, nil) }
@@ -88,8 +88,7 @@ func (v *visit) decide() {
 	}
 	decision := form.Get("decision")
 	if decision != "grant" && decision != "deny" {
-		v.consents(http.StatusUnprocessableEntity, &problem{Status: http.StatusUnprocessableEntity, Code: "answer_missing",
-			What: "Nothing was changed.", Why: "You pressed neither “Grant” nor “Deny”.", Next: "Press one of them."})
+		v.consents(http.StatusUnprocessableEntity, unpressed("You pressed neither “Grant” nor “Deny”."))
 		return
 	}
 	key := events.ConsentKey(form.Get("consent"))

@@ -43,6 +43,12 @@ func (v *visit) command() (url.Values, acts.Request, *problem) {
 	return form, acts.Request{Route: "POST " + v.r.URL.Path, Key: key, Received: events.At(v.site.cfg.Now())}, nil
 }
 
+// unpressed answers a form that came without its button: Enter was pressed in a field, which is no answer.
+func unpressed(why string) *problem {
+	return &problem{Status: http.StatusUnprocessableEntity, Code: "answer_missing", What: "Nothing was changed.", Why: why,
+		Next: "Press the button that you mean."}
+}
+
 // id is the path's. A malformed one names nothing.
 func (v *visit) id() (events.ID, bool) {
 	id := v.r.PathValue("id")

@@ -362,6 +362,11 @@ func (v *visit) forget() {
 		return
 	}
 	back, _ := url.ParseQuery(form.Get("back"))
+	if form.Get("answer") != "forget" {
+		p := unpressed("You didn’t press “Forget”.")
+		v.memory(p.Status, listingOf(back), &sent{problem: p, form: form})
+		return
+	}
 	done, err := v.site.cfg.Acts.Forget(v.r.Context(), v.caller, request, id, form.Get("never") == "yes")
 	if err != nil {
 		p := v.problem(err)

@@ -87,6 +87,10 @@ func (v *visit) stateWords() {
 		v.message(p)
 		return
 	}
+	if form.Get("answer") != "remember" {
+		v.refuseWords(form, unpressed("You didn’t press “Remember my words”."))
+		return
+	}
 	for _, ref := range consentRefs(form) {
 		grant := request
 		grant.Route += " grant " + string(ref.Key)
