@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"iris.example/iris/events"
 	"iris.example/iris/vault"
 )
 
@@ -32,20 +33,22 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkAllocate is the steady state: the next block is there before the last one runs out.
+// BenchmarkAllocate is the steady state: the next block is there before the last one runs out, and rows are used soon.
 func BenchmarkAllocate(b *testing.B) {
-	v := setup(b, func(c *vault.Config) { c.Block, c.CacheLimit, c.Now = 1<<16, 1<<24, time.Now })
+	v := setup(b, func(c *vault.Config) { c.Block, c.Now = 1<<16, time.Now })
 	v.row()
 	v.Refilled(org)
+	batch := make([]events.ID, 1<<10)
 	b.ReportAllocs()
 	b.ResetTimer()
 	for i := range b.N {
-		if i%(1<<10) == 0 {
+		if i%len(batch) == 0 {
 			b.StopTimer()
 			v.Refilled(org)
+			v.Forget(batch...)
 			b.StartTimer()
 		}
-		_, _ = v.Allocate(b.Context(), org)
+		batch[i%len(batch)], _ = v.Allocate(b.Context(), org)
 	}
 }
 
