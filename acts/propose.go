@@ -48,6 +48,7 @@ type ClaimAnswer struct {
 	Outcome    events.ClaimOutcome
 	Reason     string
 	Warnings   []Warning
+	Repeated   bool // the claim was carried out before, and this is its outcome of then
 }
 
 // Propose is POST /v1/proposals: a client claims, for the token's member or, as a service, for one that it names.
@@ -119,11 +120,7 @@ func (a *Acts) Claimed(ctx context.Context, claim Claim) (ClaimAnswer, error) {
 	if err != nil {
 		return ClaimAnswer{}, err
 	}
-	answer := claimAnswer(outcome)
-	if outcome.Repeated {
-		answer.Outcome = events.OutcomeDuplicate
-	}
-	return answer, nil
+	return claimAnswer(outcome), nil
 }
 
 // ClaimCommand is the command id of a producer's claim (spec 9.2).
@@ -167,12 +164,12 @@ func (a *Acts) named(ctx context.Context, org, issuer string, ref MemberRef) (ev
 	return ref.ID, nil
 }
 
-// matches holds what the body names against the credential (spec 9.5).
+// matches holds what the body names against the credential (spec 9.5). A principal is named by id or as the credential does.
 func matches(c Caller, p Proposal) error {
 	if p.TenantID != nil && (c.Principal.Tenant == nil || *p.TenantID != *c.Principal.Tenant) {
 		return fmt.Errorf("the body names another tenant than the credential: %w", ErrClaimMismatch)
 	}
-	if p.OnBehalfOf != "" && p.OnBehalfOf != c.OnBehalfOf {
+	if p.OnBehalfOf != "" && p.OnBehalfOf != c.OnBehalfOf && string(p.OnBehalfOf) != c.Principal.OnBehalfOf() {
 		return fmt.Errorf("the body acts for another principal than the credential: %w", ErrClaimMismatch)
 	}
 	return nil
@@ -196,7 +193,7 @@ func (p Proposal) draft() member.Draft {
 
 // claimAnswer is a function of what was recorded, so that the first answer and every later one are the same.
 func claimAnswer(o runner.Outcome) ClaimAnswer {
-	answer := ClaimAnswer{Done: Done{o.Position}, Warnings: []Warning{}}
+	answer := ClaimAnswer{Done: Done{o.Position}, Warnings: []Warning{}, Repeated: o.Repeated}
 	for _, e := range o.Events {
 		switch e := e.Event.(type) {
 		case *events.ProposalRecorded:

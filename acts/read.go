@@ -216,6 +216,7 @@ type Pending struct {
 	ProposedBy       string              `json:"proposedBy"`
 	Origin           events.Origin       `json:"origin"`
 	Why              string              `json:"why"`
+	MultiActor       *events.MultiActor  `json:"multiActor"`
 	SourceRefs       []events.SourceRef  `json:"sourceRefs"`
 	ProposedAt       events.Time         `json:"proposedAt"`
 	ExpiresAt        events.Time         `json:"expiresAt"`
@@ -297,7 +298,7 @@ func (a *Acts) openPending(ctx context.Context, c Caller, row proposals.Row, pro
 		return Pending{}, err
 	}
 	item.Category, item.Sensitive, item.Subject, item.Scope = labels.Category, labels.Category.Sensitive(), labels.Subject, labels.Scope
-	item.SourceRefs = details.SourceRefs
+	item.SourceRefs, item.MultiActor = details.SourceRefs, details.MultiActor
 	if prompt.Replaces != "" {
 		item.Replaces = &prompt.Replaces
 	}

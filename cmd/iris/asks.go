@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"iris.example/iris/acts"
+	"iris.example/iris/events"
+	"iris.example/iris/recalls"
+)
+
+type recallCommand struct {
+	Query   string   `arg:"" optional:"" help:"What the assistant wants to know."`
+	Data    string   `default:".iris" env:"IRIS_DATA" help:"Directory of the running Iris." placeholder:"DIR"`
+	Program string   `default:"default" help:"Program of the member."`
+	Surface string   `default:"assistant" help:"Surface that the answer is for."`
+	Context []string `help:"Relevant contexts: health, identity, spiritual, practice, sexuality, financial, legal, safety, crisis."`
+	Session string   `help:"Ask from within this session."`
+	JSON    bool     `name:"json" help:"Print the answer as it came."`
+}
+
+// recalled is the part of an answer that is printed.
+type recalled struct {
+	RecallID string `json:"recallId"`
+	AsOf     string `json:"asOf"`
+	Entries  []struct {
+		MemoryID events.ID       `json:"memoryId"`
+		Body     string          `json:"body"`
+		Category events.Category `json:"category"`
+	} `json:"entries"`
+	Audit struct {
+		EvaluatedCount    int            `json:"evaluatedCount"`
+		SuppressionCounts map[string]int `json:"suppressionCounts"`
+	} `json:"audit"`
+}
+
+func (c recallCommand) Run(ctx context.Context, out output) error {
+	iris, err := openClient(c.Data)
+	if err != nil {
+		return err
+	}
+	question := acts.Question{
+		Surface: c.Surface, Consumer: events.ConsumerAssistant, Scope: events.Scope{Kind: events.ScopeProfile}, Program: c.Program,
+		Query: c.Query, Contexts: c.Context, Purpose: "assist",
+	}
+	if c.Session != "" {
+		question.Scope = events.Scope{Kind: events.ScopeSession, SessionID: c.Session}
+	}
+	var raw json.RawMessage
+	if err := iris.ask(ctx, "assistant", "POST", "/v1/recall", question, &raw); err != nil {
+		return err
+	}
+	if c.JSON {
+		return out.json(raw)
+	}
+	var answer recalled
+	if err := json.Unmarshal(raw, &answer); err != nil {
+		return err
+	}
+	fmt.Fprintf(out.Out, "Recall %s, as of position %s: %d of %d entries.\n", answer.RecallID, answer.AsOf, len(answer.Entries), answer.Audit.EvaluatedCount)
+	for _, e := range answer.Entries {
+		fmt.Fprintf(out.Out, "  %s  [%s] %s\n", e.MemoryID, e.Category, e.Body)
+	}
+	for reason, n := range answer.Audit.SuppressionCounts {
+		fmt.Fprintf(out.Out, "  withheld: %d, %s\n", n, reason)
+	}
+	fmt.Fprintf(out.Out, "Prove it: iris audit recall %s --data %s\n", answer.RecallID, c.Data)
+	return nil
+}
+
+type auditCommand struct {
+	Recall auditRecall `cmd:"" help:"Fold every aggregate to the heads that a recall used, run the engine again, and compare. Exits 0 verified, 1 not verified, 2 could not check, 3 verified except what is erased."`
+}
+
+type auditRecall struct {
+	ID   string `arg:"" help:"The recall's id."`
+	Data string `default:".iris" env:"IRIS_DATA" help:"Directory of the running Iris." placeholder:"DIR"`
+	JSON bool   `name:"json" help:"Print the proof as JSON."`
+}
+
+type proof struct {
+	Result     string `json:"result"`
+	Engine     string `json:"engine"`
+	Recomputed string `json:"recomputed"`
+	Recorded   string `json:"recorded"`
+	Reason     string `json:"reason"`
+	Heads      []events.Head
+}
+
+func (c auditRecall) Run(ctx context.Context, out output) error {
+	iris, err := openClient(c.Data)
+	if err != nil {
+		return err
+	}
+	var raw json.RawMessage
+	if err := iris.ask(ctx, "auditor", "GET", "/v1/audit/recalls/"+url.PathEscape(c.ID)+"/replay", nil, &raw); err != nil {
+		return err
+	}
+	var found proof
+	if err := json.Unmarshal(raw, &found); err != nil {
+		return err
+	}
+	if c.JSON {
+		err = out.json(raw)
+	} else {
+		err = found.print(c.ID, out)
+	}
+	if err != nil {
+		return err
+	}
+	switch found.Result {
+	case recalls.Verified:
+		return nil
+	case "verified-except-erased":
+		return &exit{exitExceptErased, errors.New("verified, except what has been erased since")}
+	}
+	return &exit{exitNot, fmt.Errorf("not verified: %s", found.Reason)}
+}
+
+func (p proof) print(id string, out output) error {
+	fmt.Fprintf(out.Out, "Recall %s: %s\n  engine      %s\n", id, p.Result, p.Engine)
+	for _, h := range p.Heads {
+		fmt.Fprintf(out.Out, "  folded      %s to %s\n", h.Aggregate, h.Sequence)
+	}
+	_, err := fmt.Fprintf(out.Out, "  recorded    sha256:%s\n  recomputed  sha256:%s\n", p.Recorded, p.Recomputed)
+	return err
+}

@@ -1,0 +1,102 @@
+// Command iris is the governed memory of AI assistants in one binary. This package parses, wires and runs; what the parts do
+// stands in their rooms.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// version is set by the build (-ldflags "-X main.version=…").
+var version = "dev"
+
+// Exit codes (spec 9.7), the same for every command.
+const (
+	exitDone         = 0 // done, or verified
+	exitNot          = 1 // not done, or not verified
+	exitCouldNot     = 2 // could not check, or could not be asked
+	exitExceptErased = 3 // verified, except what is erased
+)
+
+type cli struct {
+	Up      upCommand      `cmd:"" help:"Start everything in one process: NATS, a private PostgreSQL, workers, API and pages, with a demonstration."`
+	Token   tokenCommand   `cmd:"" help:"Make a token of the development issuer."`
+	Recall  recallCommand  `cmd:"" help:"Ask a member's memory, as the demonstration's assistant."`
+	Audit   auditCommand   `cmd:"" help:"Prove what was done."`
+	Bench   benchCommand   `cmd:"" help:"Measure against the raw limits, in the same run."`
+	Version versionCommand `cmd:"" help:"Print the version."`
+}
+
+// output is where a command writes: documents to Out, everything for people's eyes alone to Err.
+type output struct {
+	Out, Err io.Writer
+}
+
+func (o output) json(v any) error {
+	encoder := json.NewEncoder(o.Out)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(v)
+}
+
+// exit is an error that says with which code the program ends.
+type exit struct {
+	code int
+	err  error
+}
+
+func (e *exit) Error() string { return e.err.Error() }
+func (e *exit) Unwrap() error { return e.err }
+
+func main() {
+	os.Exit(run(os.Args[1:], output{os.Stdout, os.Stderr}))
+}
+
+func run(args []string, out output) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ended := -1
+	parser, err := kong.New(&cli{}, kong.Name("iris"), kong.UsageOnError(), kong.Writers(out.Out, out.Err),
+		kong.Description("The governed memory of AI assistants: what may be remembered about a person, under which consent, and what may be said back."),
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(out), kong.Exit(func(code int) { ended = code }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+	if err != nil {
+		fmt.Fprintln(out.Err, "iris:", err)
+		return exitCouldNot
+	}
+	command, err := parser.Parse(args)
+	if ended >= 0 {
+		return ended // help was asked for, and given
+	}
+	if err != nil {
+		fmt.Fprintf(out.Err, "iris: %v\nRun \"iris --help\" to see what there is.\n", err)
+		return exitCouldNot
+	}
+	return report(command.Run(), out)
+}
+
+func report(err error, out output) int {
+	if err == nil {
+		return exitDone
+	}
+	fmt.Fprintln(out.Err, "iris:", err)
+	var coded *exit
+	if errors.As(err, &coded) {
+		return coded.code
+	}
+	return exitNot
+}
+
+type versionCommand struct{}
+
+func (versionCommand) Run(out output) error {
+	_, err := fmt.Fprintln(out.Out, "iris", version)
+	return err
+}

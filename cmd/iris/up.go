@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"iris.example/iris/internal/embedded"
+)
+
+type upCommand struct {
+	Data        string        `default:".iris" env:"IRIS_DATA" help:"Directory of all state." placeholder:"DIR"`
+	HTTP        string        `name:"http" default:"127.0.0.1:8420" help:"Address of API and pages; port 0 picks a free one." placeholder:"ADDR"`
+	NATS        string        `name:"nats" default:"127.0.0.1:4222" help:"Address that producers connect to; port 0 picks a free one." placeholder:"ADDR"`
+	NoDemo      bool          `help:"Organisations, people and tokens, but no memories."`
+	ClockOffset time.Duration `help:"Move the product's clock forward." placeholder:"DUR"`
+	ReadyFile   string        `help:"Write addresses and tokens here, as JSON, when everything answers." placeholder:"FILE" type:"path"`
+	Postgres    string        `env:"IRIS_POSTGRES_URL" help:"A PostgreSQL of your own, as a superuser, in place of the private one." placeholder:"URL"`
+	JSON        bool          `name:"json" help:"Print the ready document on standard output."`
+	LogLevel    slog.Level    `default:"warn" help:"debug, info, warn or error."`
+}
+
+func (c upCommand) Run(ctx context.Context, out output) error {
+	instance, err := embedded.Start(ctx, embedded.Config{
+		DataDir: c.Data, HTTP: c.HTTP, NATS: c.NATS, NoDemo: c.NoDemo, ClockOffset: c.ClockOffset, PostgresURL: c.Postgres, Progress: out.Err, Version: version,
+		Logger: slog.New(slog.NewJSONHandler(out.Err, &slog.HandlerOptions{Level: c.LogLevel})),
+	})
+	if err != nil {
+		return &exit{exitCouldNot, err}
+	}
+	if err := c.announce(instance, out); err != nil {
+		return err
+	}
+	var failed error
+	select {
+	case <-ctx.Done():
+	case failed = <-instance.Failed():
+	}
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
+	fmt.Fprintln(out.Err, "iris: stopping")
+	if err := instance.Stop(stopping); err != nil {
+		return err
+	}
+	return failed
+}
+
+func (c upCommand) announce(instance *embedded.Instance, out output) error {
+	if c.ReadyFile != "" {
+		if err := instance.WriteReady(c.ReadyFile); err != nil {
+			return err
+		}
+	}
+	if c.JSON {
+		return out.json(instance.Ready)
+	}
+	ready := instance.Ready
+	fmt.Fprintf(out.Out, `
+Iris is running. Everything below is for this machine and this run.
+
+  Pages and API   %s
+  NATS            %s
+    publish to    %s
+    credentials   %s
+  State           %s
+
+Sign in to the pages as
+`, ready.HTTP, ready.NATS.URL, ready.NATS.Subject, ready.NATS.Creds, c.Data)
+	for _, role := range slices.Sorted(maps.Keys(ready.SignIn)) {
+		fmt.Fprintf(out.Out, "  %-12s %s\n", role, ready.SignIn[role])
+	}
+	fmt.Fprintf(out.Out, `
+Tokens for every role stand in %s/run.json, or make one: iris token --help
+The README has a five-minute walk. Stop with Ctrl-C.
+`, c.Data)
+	return nil
+}

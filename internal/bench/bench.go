@@ -1,0 +1,246 @@
+// Package bench measures Iris against the raw limits of the same machine in the same run, so that a figure is a ratio and not a
+// boast about hardware. Raw and measured rounds alternate, because a neighbour's load comes and goes.
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"iris.example/iris/acts"
+	"iris.example/iris/events"
+	"iris.example/iris/identity"
+	"iris.example/iris/internal/embedded"
+)
+
+// Config says how long to measure.
+type Config struct {
+	Rounds   int // alternations of raw and measured
+	Each     int // operations a round
+	Progress io.Writer
+}
+
+// Figure is one line of the report: Measured against Raw, and the ratio that is promised.
+type Figure struct {
+	Name     string  `json:"name"`
+	Measured string  `json:"measured"`
+	Raw      string  `json:"raw"`
+	Ratio    float64 `json:"ratio"`
+	Promise  string  `json:"promise"`
+	Met      bool    `json:"met"`
+}
+
+// Run measures everything that needs one instance.
+func Run(ctx context.Context, cfg Config) ([]Figure, error) {
+	dir, err := os.MkdirTemp("", "iris-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Chmod(dir, 0o711); err != nil { // as root PostgreSQL runs as another user, who must get through
+		return nil, err
+	}
+	instance, err := embedded.Start(ctx, embedded.Config{
+		DataDir: filepath.Join(dir, "iris"), HTTP: "127.0.0.1:0", NATS: "127.0.0.1:0", NoDemo: true, Progress: cfg.Progress,
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = instance.Stop(context.WithoutCancel(ctx)) }()
+	b, err := begin(ctx, cfg, instance)
+	if err != nil {
+		return nil, err
+	}
+	defer b.close(ctx)
+
+	commits, err := b.commits(ctx)
+	if err != nil {
+		return nil, err
+	}
+	visible, err := b.visible(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return []Figure{commits, visible}, nil
+}
+
+// run is one measuring instance.
+type run struct {
+	cfg      Config
+	instance *embedded.Instance
+	conn     *nats.Conn
+	stream   jetstream.JetStream
+	sql      *pgx.Conn
+	ada      acts.Caller
+	count    int
+}
+
+const rawSubject = "bench.raw"
+
+func begin(ctx context.Context, cfg Config, instance *embedded.Instance) (b *run, err error) {
+	b = &run{cfg: cfg, instance: instance}
+	if b.conn, err = instance.NATS.Connect(); err != nil {
+		return nil, err
+	}
+	if b.stream, err = jetstream.New(b.conn); err != nil {
+		return nil, err
+	}
+	if _, err = b.stream.CreateStream(ctx, jetstream.StreamConfig{Name: "BENCH_RAW", Subjects: []string{rawSubject}, Storage: jetstream.FileStorage}); err != nil {
+		return nil, fmt.Errorf("make a stream for the raw limit: %w", err)
+	}
+	if b.sql, err = pgx.Connect(ctx, instance.AdminURL("postgres")); err != nil {
+		return nil, err
+	}
+	if _, err = b.sql.Exec(ctx, "CREATE TABLE IF NOT EXISTS bench_raw (n bigint, at timestamptz DEFAULT now())"); err != nil {
+		return nil, err
+	}
+	b.ada, err = instance.Acts.Identify(ctx, identity.Principal{
+		Issuer: instance.Acts.Issuer, Subject: "ada@acme.example", Client: "assistant-app", Organisation: "acme",
+	})
+	return b, err
+}
+
+func (b *run) close(ctx context.Context) {
+	_, _ = b.sql.Exec(context.WithoutCancel(ctx), "DROP TABLE IF EXISTS bench_raw")
+	_ = b.sql.Close(context.WithoutCancel(ctx))
+	b.conn.Close()
+}
+
+// propose is one durable commit through the whole runner: schema, screening, sealing, chain, append.
+func (b *run) propose(ctx context.Context) (acts.ClaimAnswer, error) {
+	b.count++
+	p := acts.Proposal{
+		Tier: events.TierIndividual, Kind: events.KindPreference, Scope: events.Scope{Kind: events.ScopeProfile}, Category: events.CategoryPreference,
+		Subject: "units", Body: fmt.Sprintf("Prefers metric units in table number %d of the monthly report.", b.count), Origin: events.OriginModelInferred,
+	}
+	answer, err := b.instance.Acts.Propose(ctx, b.ada, b.request("propose"), p)
+	if err == nil && answer.Outcome != events.OutcomePending {
+		err = fmt.Errorf("proposal %d was not recorded: %s", b.count, answer.Reason)
+	}
+	return answer, err
+}
+
+func (b *run) request(route string) acts.Request {
+	return acts.Request{Route: route, Key: fmt.Sprint(b.count), Received: events.At(b.instance.Now())}
+}
+
+// commits: durable commits against raw synced publishes of the same size, one writer each.
+func (b *run) commits(ctx context.Context) (Figure, error) {
+	for range 20 { // what is cold is not what is measured
+		if _, err := b.propose(ctx); err != nil {
+			return Figure{}, err
+		}
+	}
+	size, err := b.lastSize(ctx)
+	if err != nil {
+		return Figure{}, err
+	}
+	payload := make([]byte, size)
+	var raw, measured []time.Duration
+	for range b.cfg.Rounds {
+		if raw, err = times(raw, b.cfg.Each, func() error { _, err := b.stream.Publish(ctx, rawSubject, payload); return err }); err != nil {
+			return Figure{}, err
+		}
+		if measured, err = times(measured, b.cfg.Each, func() error { _, err := b.propose(ctx); return err }); err != nil {
+			return Figure{}, err
+		}
+	}
+	ratio := rate(measured) / rate(raw)
+	return Figure{
+		Name:     fmt.Sprintf("durable commit through the runner, one writer, %d bytes", size),
+		Measured: fmt.Sprintf("%.0f/s, p50 %s", rate(measured), p50(measured)), Raw: fmt.Sprintf("%.0f/s, p50 %s, synced publish", rate(raw), p50(raw)),
+		Ratio: ratio, Promise: "≥ 0.5 × the raw rate", Met: ratio >= 0.5,
+	}, nil
+}
+
+func (b *run) lastSize(ctx context.Context) (int, error) {
+	stream := events.StreamFor("acme")
+	last, err := b.instance.Log.Last(ctx, stream)
+	if err != nil {
+		return 0, err
+	}
+	message, err := b.instance.Log.At(ctx, stream, last)
+	return len(message.Body), err
+}
+
+// visible: from sending an accept to its row being in the read model, against one synced publish and one PostgreSQL commit.
+func (b *run) visible(ctx context.Context) (Figure, error) {
+	payload := make([]byte, 1024)
+	var raw, measured []time.Duration
+	for range b.cfg.Rounds {
+		var proposals []events.ID
+		for range b.cfg.Each {
+			answer, err := b.propose(ctx)
+			if err != nil {
+				return Figure{}, err
+			}
+			if err := b.instance.Acts.Visible(ctx, b.ada, answer.Position); err != nil {
+				return Figure{}, err
+			}
+			proposals = append(proposals, answer.ProposalID)
+		}
+		var err error
+		raw, err = times(raw, b.cfg.Each, func() error {
+			if _, err := b.stream.Publish(ctx, rawSubject, payload); err != nil {
+				return err
+			}
+			_, err := b.sql.Exec(ctx, "INSERT INTO bench_raw (n) VALUES (1)")
+			return err
+		})
+		if err != nil {
+			return Figure{}, err
+		}
+		next := 0
+		measured, err = times(measured, b.cfg.Each, func() error {
+			b.count++
+			kept, err := b.instance.Acts.Accept(ctx, b.ada, b.request("accept"), proposals[next], acts.Acceptance{})
+			next++
+			if err != nil {
+				return err
+			}
+			return b.instance.Acts.Visible(ctx, b.ada, kept.Position)
+		})
+		if err != nil {
+			return Figure{}, err
+		}
+	}
+	ratio := float64(p50(measured)) / float64(p50(raw))
+	return Figure{
+		Name:     "accept → visible, position waited for",
+		Measured: "p50 " + p50(measured).String(), Raw: "p50 " + p50(raw).String() + ", a synced publish and a PostgreSQL commit",
+		Ratio: ratio, Promise: "≤ 5 × the two", Met: ratio <= 5,
+	}, nil
+}
+
+func times(into []time.Duration, n int, op func() error) ([]time.Duration, error) {
+	for range n {
+		began := time.Now()
+		if err := op(); err != nil {
+			return nil, err
+		}
+		into = append(into, time.Since(began))
+	}
+	return into, nil
+}
+
+func rate(all []time.Duration) float64 {
+	var sum time.Duration
+	for _, d := range all {
+		sum += d
+	}
+	return float64(len(all)) / sum.Seconds()
+}
+
+func p50(all []time.Duration) time.Duration {
+	sorted := slices.Clone(all)
+	slices.Sort(sorted)
+	return sorted[len(sorted)/2].Round(time.Microsecond)
+}

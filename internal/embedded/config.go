@@ -1,0 +1,99 @@
+// Package embedded runs all of Iris in one process: NATS inside it, a private PostgreSQL beside it, workers, API and pages on
+// loopback (spec 9.7). It is what `iris up` starts and what the tests of the whole start; it wires rooms together and decides
+// nothing.
+//
+// Everything it knows stands in its data directory. A directory is owned by one process at a time, and nothing in it is ever
+// deleted by a start.
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"iris.example/iris/identity"
+)
+
+// Config says where the state lives and what listens where.
+type Config struct {
+	DataDir     string
+	HTTP        string        // address of API and pages; port 0 picks a free one
+	NATS        string        // address that producers connect to; port 0 picks a free one
+	NoDemo      bool          // organisations, people and tokens, without memories
+	ClockOffset time.Duration // moves the product's clock forward
+	PostgresURL string        // a server of one's own, as a superuser; empty: a private one
+	Version     string        // of the program, for /v1/about
+	Logger      *slog.Logger
+	Progress    io.Writer // hears what the start is doing; nil: nobody
+	// UnsafeNoSync answers before the disk has what was written. For tests that are not about durability.
+	UnsafeNoSync bool
+}
+
+// WithDefaults fills what was left out.
+func (c Config) WithDefaults() Config {
+	if c.DataDir == "" {
+		c.DataDir = ".iris"
+	}
+	if c.HTTP == "" {
+		c.HTTP = "127.0.0.1:8420"
+	}
+	if c.NATS == "" {
+		c.NATS = "127.0.0.1:4222"
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Progress == nil {
+		c.Progress = io.Discard
+	}
+	return c
+}
+
+// Validate refuses what would serve this development issuer's tokens to a network, or move the clock back.
+func (c Config) Validate() error {
+	for name, address := range map[string]string{"--http": c.HTTP, "--nats": c.NATS} {
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			return fmt.Errorf("%s %q: not host:port: %w", name, address, err)
+		}
+		if !identity.Loopback(host) {
+			return fmt.Errorf("%s %q: the embedded default has a development issuer and no TLS, so it listens on loopback only", name, address)
+		}
+	}
+	if c.ClockOffset < 0 {
+		return errors.New("--clock-offset moves the clock forward only")
+	}
+	return nil
+}
+
+func (c Config) path(parts ...string) string {
+	return filepath.Join(append([]string{c.DataDir}, parts...)...)
+}
+
+func splitPort(address string) (host string, port int, err error) {
+	host, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", 0, err
+	}
+	port, err = strconv.Atoi(text)
+	return host, port, err
+}
+
+// external addresses databases and roles of a server of one's own: every connection is the superuser's and takes the role it
+// needs, so that row-level security holds it as it does elsewhere.
+type external struct{ base *url.URL }
+
+func (e external) URL(database, role string) string {
+	u := *e.base
+	u.Path = "/" + database
+	q := u.Query()
+	q.Set("options", "-c role="+role)
+	u.RawQuery = q.Encode()
+	return u.String()
+}

@@ -1,0 +1,414 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/nats-io/nats.go"
+	"golang.org/x/sync/errgroup"
+
+	"iris.example/iris/acts"
+	"iris.example/iris/aggregates/member"
+	"iris.example/iris/aggregates/organisation"
+	"iris.example/iris/api"
+	"iris.example/iris/events"
+	eventlog "iris.example/iris/events/log"
+	"iris.example/iris/identity/devissuer"
+	"iris.example/iris/internal/dirlock"
+	"iris.example/iris/internal/natsserver"
+	"iris.example/iris/internal/pgserver"
+	"iris.example/iris/projections/engine"
+	"iris.example/iris/projections/migrations"
+	"iris.example/iris/projections/reader"
+	"iris.example/iris/recalls"
+	"iris.example/iris/runner"
+	"iris.example/iris/schemas"
+	"iris.example/iris/screening"
+	"iris.example/iris/vault"
+	"iris.example/iris/web"
+	"iris.example/iris/workers/intake"
+	"iris.example/iris/workers/projector"
+)
+
+// Instance is a running Iris. Stop it; what failed on the way is in its errors.
+type Instance struct {
+	cfg   Config
+	Ready Ready // addresses and credentials, for people and tests
+	Acts  *acts.Acts
+	Codec events.Codec
+	Log   *eventlog.JetStream
+	Vault *vault.Vault
+
+	NATS      *natsserver.Server
+	Issuer    *devissuer.Issuer
+	postgres  *pgserver.Server // nil with a server of one's own
+	databases databases
+	conn      *nats.Conn
+	models    *reader.Reader
+	projector *projector.Worker
+	inbox     *eventlog.Inbox
+	listener  net.Listener
+	server    *http.Server
+	contract  *schemas.Contract
+	marks     *engine.Watermarks
+	lock      *dirlock.Lock
+
+	master vault.Master
+	codes  sync.Map // sign-in code → code
+
+	stopWorkers context.CancelFunc
+	workers     *errgroup.Group
+	failed      chan error
+}
+
+// databases addresses a database as a role.
+type databases interface {
+	URL(database, role string) string
+}
+
+const (
+	modelsDatabase = "iris"
+	vaultDatabase  = "iris_keys"
+	inboxDurable   = "intake"
+	stopTimeout    = 15 * time.Second
+)
+
+// The development issuer's name and whom its tokens are for. The name is part of every identity in the directory, so it must not
+// change with the port of a start; its keys are read from the data directory, never fetched from that address.
+const (
+	Issuer   = "http://localhost/iris-development-issuer"
+	Audience = "iris"
+)
+
+// Start brings everything up and returns when it answers. On an error nothing is left running.
+func Start(ctx context.Context, cfg Config) (*Instance, error) {
+	cfg = cfg.WithDefaults()
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	i := &Instance{cfg: cfg, failed: make(chan error, 1)}
+	if err := i.start(ctx); err != nil {
+		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+		defer cancel()
+		return nil, errors.Join(err, i.Stop(stopping))
+	}
+	return i, nil
+}
+
+// Failed delivers the error that ends the instance by itself: a worker or the HTTP server that can't go on.
+func (i *Instance) Failed() <-chan error { return i.failed }
+
+// WriteReady writes the ready document to a file of its own (--ready-file), readable by its owner alone: it holds tokens.
+func (i *Instance) WriteReady(path string) error { return writeJSON(path, i.Ready) }
+
+// Now is the product's clock.
+func (i *Instance) Now() time.Time { return time.Now().Add(i.cfg.ClockOffset) }
+
+// start is the one order in which the parts can come up: stores, then rooms, then who writes into them, then who may ask.
+func (i *Instance) start(ctx context.Context) (err error) {
+	if err := os.MkdirAll(i.cfg.DataDir, 0o711); err != nil {
+		return fmt.Errorf("make the data directory: %w", err)
+	}
+	if i.lock, err = dirlock.Take(i.cfg.path("lock")); err != nil {
+		return fmt.Errorf("data directory %s is in use by another Iris; stop it, or name another with --data: %w", i.cfg.DataDir, err)
+	}
+	if i.master, err = vault.OpenMasterKey(i.cfg.path("master.key")); err != nil {
+		return err
+	}
+	i.say("starting PostgreSQL and NATS")
+	var stores errgroup.Group
+	stores.Go(func() error { return i.startPostgres(ctx) })
+	stores.Go(func() error { return i.startNATS(ctx) })
+	stores.Go(func() (err error) { i.contract, err = schemas.Compile(); return err })
+	if err := stores.Wait(); err != nil {
+		return err
+	}
+	if err := i.openStores(ctx); err != nil {
+		return err
+	}
+	if err := i.assemble(ctx); err != nil {
+		return err
+	}
+	i.say("founding the organisations")
+	if err := i.found(ctx); err != nil {
+		return err
+	}
+	if err := i.startWorkers(ctx); err != nil {
+		return err
+	}
+	if err := i.serve(); err != nil {
+		return err
+	}
+	if i.Ready, err = i.ready(ctx); err != nil {
+		return err
+	}
+	if !i.cfg.NoDemo {
+		i.say("playing the demonstration")
+		if err := i.demonstrate(ctx); err != nil {
+			return fmt.Errorf("play the demonstration: %w", err)
+		}
+	}
+	return writeJSON(i.cfg.path("run.json"), i.Ready)
+}
+
+func (i *Instance) say(what string) { fmt.Fprintln(i.cfg.Progress, "iris:", what) }
+
+func (i *Instance) startPostgres(ctx context.Context) (err error) {
+	if i.cfg.PostgresURL != "" {
+		base, err := url.Parse(i.cfg.PostgresURL)
+		if err != nil {
+			return errors.New("IRIS_POSTGRES_URL is no address of the form postgres://user@host/")
+		}
+		i.databases = external{base}
+		return i.prepareDatabases(ctx, base.String())
+	}
+	i.postgres, err = pgserver.Start(ctx, pgserver.Config{DataDir: i.cfg.path("postgres"), Logger: i.cfg.Logger, UnsafeNoSync: i.cfg.UnsafeNoSync})
+	if err != nil {
+		return err
+	}
+	i.databases = i.postgres
+	return i.prepareDatabases(ctx, i.postgres.URL("postgres", i.postgres.Superuser()))
+}
+
+// prepareDatabases makes what is missing; it changes nothing that is there.
+func (i *Instance) prepareDatabases(ctx context.Context, adminURL string) error {
+	admin, err := pgx.Connect(ctx, adminURL)
+	if err != nil {
+		return fmt.Errorf("connect to PostgreSQL: %w", err)
+	}
+	defer admin.Close(context.WithoutCancel(ctx))
+	var superuser string
+	if err := admin.QueryRow(ctx, "SELECT current_user").Scan(&superuser); err != nil {
+		return fmt.Errorf("ask PostgreSQL who we are: %w", err)
+	}
+	for _, database := range []string{modelsDatabase, vaultDatabase} {
+		var exists bool
+		if err := admin.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", database).Scan(&exists); err != nil {
+			return fmt.Errorf("look for database %s: %w", database, err)
+		}
+		if exists {
+			continue
+		}
+		if _, err := admin.Exec(ctx, "CREATE DATABASE "+pgx.Identifier{database}.Sanitize()); err != nil {
+			return fmt.Errorf("make database %s: %w", database, err)
+		}
+	}
+	if err := vault.Migrate(ctx, i.databases.URL(vaultDatabase, superuser)); err != nil {
+		return err
+	}
+	if err := migrations.Prepare(ctx, i.databases.URL(modelsDatabase, superuser), migrations.Schema); err != nil {
+		return err
+	}
+	return migrations.Up(ctx, i.databases.URL(modelsDatabase, migrations.Owner), migrations.Schema)
+}
+
+func (i *Instance) startNATS(ctx context.Context) (err error) {
+	host, port, err := splitPort(i.cfg.NATS)
+	if err != nil {
+		return err
+	}
+	key, err := wrappedKey(ctx, i.master, i.cfg.path("nats-at-rest.key"))
+	if err != nil {
+		return err
+	}
+	i.NATS, err = natsserver.Start(ctx, natsserver.Config{
+		StoreDir: i.cfg.path("nats"), KeyDir: i.cfg.path("nats-keys"), Host: host, Port: port, EncryptionKey: key, Logger: i.cfg.Logger,
+		UnsafeNoSync: i.cfg.UnsafeNoSync,
+	})
+	return err
+}
+
+func (i *Instance) openStores(ctx context.Context) (err error) {
+	if i.conn, err = i.NATS.Connect(); err != nil {
+		return err
+	}
+	if i.Log, err = eventlog.New(i.conn, eventlog.Config{}.WithDefaults()); err != nil {
+		return err
+	}
+	if err := i.Log.CreateInbox(ctx); err != nil {
+		return err
+	}
+	i.Vault, err = vault.Open(ctx, vault.Config{URL: i.databases.URL(vaultDatabase, vault.Role), Master: i.master, Now: time.Now})
+	if err != nil {
+		return err
+	}
+	if i.models, err = reader.Open(ctx, reader.Config{URL: i.databases.URL(modelsDatabase, migrations.App)}); err != nil {
+		return err
+	}
+	i.listener, err = net.Listen("tcp", i.cfg.HTTP)
+	if err != nil {
+		return fmt.Errorf("listen on %s: another program may have the port; choose one with --http: %w", i.cfg.HTTP, err)
+	}
+	i.Issuer, err = devissuer.Open(ctx, devissuer.Config{
+		Dir: i.cfg.path("issuer"), URL: Issuer, Audience: Audience, Now: i.Now,
+	})
+	return err
+}
+
+func (i *Instance) origin() string { return "http://" + i.listener.Addr().String() }
+
+// assemble connects the rooms.
+func (i *Instance) assemble(ctx context.Context) error {
+	i.Codec = events.Codec{Keys: i.Vault, Contract: i.contract}
+	shared := runner.Config{Log: i.Log, Codec: i.Codec, Keys: i.Vault, Screen: screening.New(), Now: i.Now}
+	members, err := runner.Members(shared)
+	if err != nil {
+		return err
+	}
+	organisations, err := runner.Organisations(shared)
+	if err != nil {
+		return err
+	}
+	i.marks = engine.NewWatermarks(i.models, engine.Silence)
+	i.Acts = &acts.Acts{
+		Members: members, Organisations: organisations, Recalls: i.recalls(members, organisations), Directory: i.Vault,
+		Issuer: Issuer, Read: acts.Read{Models: i.models, Wait: i.marks}, Stream: i.Log, Codec: i.Codec,
+		Keys: i.Vault, Now: i.Now,
+	}
+	return ctx.Err()
+}
+
+func (i *Instance) recalls(members *runner.Runner[*member.State, member.Command], organisations *runner.Runner[*organisation.State, organisation.Command]) *recalls.Service {
+	return &recalls.Service{Members: members, Organisations: organisations, Access: i.Log, Codec: i.Codec, Now: i.Now}
+}
+
+func (i *Instance) startWorkers(ctx context.Context) (err error) {
+	i.projector, err = projector.New(projector.Config{
+		Organisations: organisations(), DatabaseURL: i.databases.URL(modelsDatabase, migrations.Projector), Follow: engine.Followed(i.Log),
+		Decoder: i.Codec, Announce: i.marks, Logger: i.cfg.Logger,
+	})
+	if err != nil {
+		return err
+	}
+	if i.inbox, err = i.Log.Claims(ctx, inboxDurable); err != nil {
+		return err
+	}
+	claims, err := intake.New(intake.Config{
+		Source: i.inbox, Contract: i.contract, Claims: i.Acts, Outcomes: i.conn, Logger: i.cfg.Logger, Now: i.Now,
+	})
+	if err != nil {
+		return err
+	}
+	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	i.stopWorkers, i.workers = cancel, &errgroup.Group{}
+	i.work("intake", func() error { return claims.Run(working) })
+	// A stopped line is told by /readyz and the log; recall and acceptance don't need the read models and go on.
+	i.workers.Go(func() error { return i.projector.Run(working) })
+	return nil
+}
+
+func (i *Instance) work(name string, run func() error) {
+	i.workers.Go(func() error {
+		err := run()
+		if err != nil {
+			select {
+			case i.failed <- fmt.Errorf("%s: %w", name, err):
+			default:
+			}
+		}
+		return err
+	})
+}
+
+func (i *Instance) serve() error {
+	cursorKey, err := keyFile(i.cfg.path("cursor.key"))
+	if err != nil {
+		return err
+	}
+	service, err := api.New(api.Config{
+		Acts: i.Acts, Verifier: i.Issuer.Verifier(), Contract: i.contract, Logger: i.cfg.Logger, Now: i.Now, CursorKey: cursorKey,
+		Version: i.cfg.Version, ClockOffset: i.cfg.ClockOffset, Ready: i.readiness,
+	}.WithDefaults())
+	if err != nil {
+		return err
+	}
+	pages, err := web.New(web.Config{Acts: i.Acts, Verifier: i.Issuer.Verifier(), Codes: i.signIn, Logger: i.cfg.Logger, Now: i.Now}.WithDefaults())
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	for _, prefix := range []string{"/v1/", "/healthz", "/readyz", "/openapi.json"} {
+		mux.Handle(prefix, service.Handler())
+	}
+	mux.Handle("/", pages.Handler())
+	i.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10}
+	i.work("http", func() error {
+		if err := i.server.Serve(i.listener); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	return nil
+}
+
+// readiness names what isn't well. Empty: ready.
+func (i *Instance) readiness(ctx context.Context) map[string]error {
+	checks := map[string]error{"nats": i.NATS.Healthy(), "projections": i.projector.Unhealthy()}
+	if i.postgres != nil {
+		checks["postgres"] = i.postgres.Ping(ctx)
+	}
+	for _, org := range organisations() {
+		checks["streams of "+org] = i.Log.OpenOrganisation(ctx, org)
+	}
+	for name, err := range checks {
+		if err == nil {
+			delete(checks, name)
+		}
+	}
+	return checks
+}
+
+// Stop ends everything in the reverse order: who asks, who writes, the rooms, the stores. It may be called on what never
+// started, and twice.
+func (i *Instance) Stop(ctx context.Context) error {
+	var all []error
+	if i.server != nil {
+		all = append(all, i.server.Shutdown(ctx))
+	} else if i.listener != nil {
+		all = append(all, i.listener.Close())
+	}
+	if i.stopWorkers != nil {
+		i.stopWorkers()
+	}
+	if i.inbox != nil {
+		i.inbox.Close()
+	}
+	if i.workers != nil {
+		all = append(all, i.workers.Wait())
+	}
+	if i.models != nil {
+		i.models.Close()
+	}
+	if i.Vault != nil {
+		i.Vault.Close()
+	}
+	if i.conn != nil {
+		i.conn.Close()
+	}
+	if i.NATS != nil {
+		all = append(all, i.NATS.Stop(ctx))
+	}
+	if i.postgres != nil {
+		all = append(all, i.postgres.Stop(ctx))
+	}
+	if i.lock != nil {
+		i.lock.Release()
+	}
+	return errors.Join(all...)
+}
+
+// AdminURL addresses a database of the private PostgreSQL as its superuser, for measurements and operators.
+func (i *Instance) AdminURL(database string) string {
+	if i.postgres == nil {
+		return i.cfg.PostgresURL
+	}
+	return i.postgres.URL(database, i.postgres.Superuser())
+}

@@ -1,0 +1,155 @@
+// Package intake is the worker that takes producers' claims from the inbox to a recorded proposal, or to a refusal that the
+// producer can read (spec 9.1, 9.2, 10.1).
+//
+// A claim is settled after it is recorded and never before: a crash in between brings it back, and the command id of producer
+// and CloudEvents id makes one proposal of it. A malformed claim is told to its producer, logged by code, and ended; it is never
+// tried again. What fails for want of a store comes again, ever more slowly. No text of a claim reaches a log or an error.
+package intake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"iris.example/iris/acts"
+	"iris.example/iris/boundary"
+	"iris.example/iris/events"
+	eventlog "iris.example/iris/events/log"
+	"iris.example/iris/problems"
+)
+
+// Source hands out claims.
+type Source interface {
+	Next(ctx context.Context) (eventlog.Claim, error)
+}
+
+// Contract checks the CloudEvents message that a producer sent.
+type Contract interface {
+	CheckClaimMessage(message []byte) error
+}
+
+// Claims carries a claim out.
+type Claims interface {
+	Claimed(ctx context.Context, claim acts.Claim) (acts.ClaimAnswer, error)
+}
+
+// Publisher tells producers what became of their claims. Core NATS: who isn't listening reads it over HTTP.
+type Publisher interface {
+	Publish(subject string, data []byte) error
+}
+
+// Config says what intake works with.
+type Config struct {
+	Source   Source
+	Contract Contract
+	Claims   Claims
+	Outcomes Publisher
+	Logger   *slog.Logger
+	Now      func() time.Time
+}
+
+// Validate refuses what can't work.
+func (c Config) Validate() error {
+	if c.Source == nil || c.Contract == nil || c.Claims == nil || c.Outcomes == nil || c.Logger == nil || c.Now == nil {
+		return errors.New("intake: source, contract, claims, outcomes, logger and clock are required")
+	}
+	return nil
+}
+
+// Worker takes claims one at a time, in the order of the inbox.
+type Worker struct{ cfg Config }
+
+// New builds a worker.
+func New(cfg Config) (*Worker, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	return &Worker{cfg}, nil
+}
+
+// Run works until ctx ends, which is no error.
+func (w *Worker) Run(ctx context.Context) error {
+	for {
+		claim, err := w.cfg.Source.Next(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("take a claim from the inbox: %w", err)
+		}
+		w.settle(ctx, claim)
+	}
+}
+
+// settle takes one claim all the way. The order is the guarantee: recorded, told, acknowledged.
+func (w *Worker) settle(ctx context.Context, c eventlog.Claim) {
+	message, err := w.read(c)
+	if err != nil {
+		w.refuse(c, message.ID, err)
+		return
+	}
+	answer, err := w.cfg.Claims.Claimed(ctx, acts.Claim{
+		Organisation: c.Organisation, Producer: c.Producer, ID: message.ID, Received: events.At(c.Received),
+		Trace: events.Trace{Parent: message.TraceParent}, Proposal: message.Data,
+	})
+	if problem := problems.Of(err); err != nil && problem.Status >= 500 {
+		w.cfg.Logger.Warn("claim not recorded, will come again", "code", problem.Code, "organisation", c.Organisation, "producer", c.Producer,
+			"sequence", c.Sequence, "delivered", c.Delivered)
+		w.check(c, "return", c.Retry(backoff(c.Delivered)))
+		return
+	}
+	if err != nil {
+		w.refuse(c, message.ID, err)
+		return
+	}
+	if answer.Repeated && c.Delivered == 1 {
+		answer.Outcome = events.OutcomeDuplicate // sent again by its producer; what the inbox brings again is told as it was
+	}
+	w.tell(c, outcome{
+		Claim: message.ID, ProposalID: answer.ProposalID, Outcome: answer.Outcome, Reason: answer.Reason, Warnings: answer.Warnings,
+		Position: fmt.Sprint(answer.Position),
+	})
+	w.check(c, "acknowledge", c.Ack(ctx))
+}
+
+// message is the CloudEvents message of a claim, as far as intake reads it.
+type message struct {
+	ID          string        `json:"id"`
+	TraceParent string        `json:"traceparent"`
+	Data        acts.Proposal `json:"data"`
+}
+
+func (w *Worker) read(c eventlog.Claim) (message, error) {
+	if c.Organisation == "" || c.Producer == "" {
+		return message{}, fmt.Errorf("the subject names no producer: %w", boundary.ErrRefused)
+	}
+	if err := boundary.Check(c.Body); err != nil {
+		return message{}, err
+	}
+	m := peek(c.Body)
+	if err := w.cfg.Contract.CheckClaimMessage(c.Body); err != nil {
+		return m, err
+	}
+	return m, decode(c.Body, &m)
+}
+
+// refuse ends a claim that can't become anything, and says so where its producer can hear it.
+func (w *Worker) refuse(c eventlog.Claim, id string, err error) {
+	problem := problems.Of(err)
+	w.cfg.Logger.Warn("claim refused", "code", problem.Code, "organisation", c.Organisation, "producer", c.Producer, "sequence", c.Sequence)
+	w.tell(c, outcome{Claim: id, Outcome: events.OutcomeRejected, Reason: problem.Code, Warnings: []acts.Warning{}})
+	w.check(c, "end", c.Refuse())
+}
+
+func (w *Worker) check(c eventlog.Claim, act string, err error) {
+	if err != nil {
+		w.cfg.Logger.Warn("claim not settled, will come again", "act", act, "sequence", c.Sequence, "error", err)
+	}
+}
+
+// backoff grows from a quarter of a second to half a minute.
+func backoff(delivered int) time.Duration {
+	return min(30*time.Second, 250*time.Millisecond<<min(max(delivered-1, 0), 8))
+}
