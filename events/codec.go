@@ -9,8 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-
-	"github.com/gowebpki/jcs"
 )
 
 // Contract checks the data of an event against its published schema.
@@ -73,11 +71,11 @@ func (c Codec) Encode(ctx context.Context, commit Commit) ([]byte, error) {
 		}
 		batch = append(batch, w)
 	}
-	b, err := json.Marshal(batch)
+	b, err := Canonical(batch)
 	if err != nil {
 		return nil, fmt.Errorf("write commit %s: %w", commit.Command, err)
 	}
-	return jcs.Transform(b)
+	return b, nil
 }
 
 func (c Codec) encodeEvent(ctx context.Context, commit Commit, e Recorded) (wire, error) {

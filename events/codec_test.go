@@ -216,6 +216,26 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
+// Two implementations of RFC 8785 agree, or neither takes the value.
+func FuzzCanonical(f *testing.F) {
+	for _, seed := range []string{`{"b":1,"a":[1e21,0.1,-0,"\u20ac\u0000"]}`, `{"é":"😀","\ud83d\ude00":null}`, `[9007199254740993,1e-7]`, `{"a":1,"a":2}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, value []byte) {
+		if !json.Valid(value) {
+			return
+		}
+		ours, err := events.Canonical(json.RawMessage(value))
+		if err != nil {
+			return
+		}
+		theirs, err := jcs.Transform(value)
+		if err == nil {
+			require.Equal(t, string(theirs), string(ours))
+		}
+	})
+}
+
 func TestEveryTypeIsMade(t *testing.T) {
 	t.Parallel()
 	for _, name := range events.Types() {

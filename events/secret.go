@@ -10,8 +10,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
-	"github.com/gowebpki/jcs"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // The codec's errors. Whoever reads stops at ErrKeyUnavailable and ErrTampered; nothing is skipped (spec 5.3).
@@ -104,14 +105,14 @@ func (s *Secret[T]) Commit(field string) (string, error) {
 
 // Recommit computes the commitment that another value would have under the salt of s: what a replay holds against the record.
 func (s *Secret[T]) Recommit(field string, other T) (string, error) {
-	value, err := canonical(other)
+	value, err := Canonical(other)
 	if err != nil {
 		return "", err
 	}
 	return Commitment(s.Salt, field, value), nil
 }
 
-func (s *Secret[T]) plain() ([]byte, error)     { return canonical(s.Plain) }
+func (s *Secret[T]) plain() ([]byte, error)     { return Canonical(s.Plain) }
 func (s *Secret[T]) setPlain(b []byte) error    { return json.Unmarshal(b, &s.Plain) }
 func (s *Secret[T]) sealed() (*Sealed, *[]byte) { return &s.Sealed, &s.Salt }
 
@@ -147,14 +148,14 @@ func Commitment(salt []byte, field string, value []byte) string {
 }
 
 // Canonical writes any value as RFC 8785.
-func Canonical(v any) ([]byte, error) { return canonical(v) }
-
-func canonical(v any) ([]byte, error) {
+func Canonical(v any) ([]byte, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
-	return jcs.Transform(b)
+	value := jsontext.Value(b)
+	err = value.Canonicalize()
+	return value, err
 }
 
 func seal(ctx context.Context, keys Keys, s slot, aad []byte) error {
@@ -166,10 +167,7 @@ func seal(ctx context.Context, keys Keys, s slot, aad []byte) error {
 	if err := saltOnce(salt); err != nil {
 		return err
 	}
-	content, err := json.Marshal(sealedContent{base64.RawURLEncoding.EncodeToString(*salt), value})
-	if err != nil {
-		return err
-	}
+	content := slices.Concat([]byte(`{"salt":"`), base64.RawURLEncoding.AppendEncode(nil, *salt), []byte(`","value":`), value, []byte(`}`))
 	box, err := keys.Seal(ctx, s.key, aad, content)
 	if err != nil {
 		return fmt.Errorf("seal %s under %s: %w", s.field, s.key, err)

@@ -27,7 +27,7 @@ func Evolve(s *State, r events.Recorded) *State {
 		}
 	case *events.MemoryKept:
 		if entry := s.revised(e.Revised, r); entry != nil {
-			entry.keep(e)
+			s.keep(entry, e)
 		}
 	case *events.MemoryForgotten:
 		s.decline(e.Print.Plain)
@@ -56,7 +56,13 @@ func (s *State) begin(e events.Entry, r events.Recorded, body events.Secret[stri
 		CreatedAt: r.RecordedAt, UpdatedAt: r.RecordedAt, Provenance: []Provenance{provenance(r)},
 	}
 	s.Entries[e.MemoryID] = entry
+	s.byText(entry)
 	return entry
+}
+
+func (s *State) byText(e *Entry) {
+	print := e.Details.Prints.Text
+	s.ByText[print] = append(s.ByText[print], e.MemoryID)
 }
 
 // revised mints the next revision of an entry; nil when the book has none of that id, which only a stream that was changed can
@@ -73,7 +79,7 @@ func (s *State) revised(e events.Revised, r events.Recorded) *Entry {
 	return entry
 }
 
-func (e *Entry) keep(k *events.MemoryKept) {
+func (s *State) keep(e *Entry, k *events.MemoryKept) {
 	e.Lifecycle, e.ExpiresAt, e.Origin = events.LifecycleActive, nil, k.Origin
 	e.Labels, e.LabelsCommitment = k.Labels.Plain, k.Labels.Sealed.Commitment
 	if k.Body != nil {
@@ -81,6 +87,7 @@ func (e *Entry) keep(k *events.MemoryKept) {
 	}
 	if k.Details != nil {
 		e.Details = k.Details.Plain
+		s.byText(e)
 	}
 }
 

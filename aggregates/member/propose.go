@@ -72,15 +72,14 @@ func claimIsNews(s *State, c Propose, draft admitted, now events.Time) error {
 	return nil
 }
 
+// livingText finds the oldest living entry with a text.
 func (s *State) livingText(print string, now events.Time) *Entry {
-	var found *Entry
-	for _, e := range s.Entries {
-		// The smallest id, so that the answer doesn't hang on the order of a map.
-		if e.Details.Prints.Text == print && e.Living(now) && (found == nil || e.MemoryID < found.MemoryID) {
-			found = e
+	for _, id := range s.ByText[print] {
+		if e := s.Entries[id]; e.Details.Prints.Text == print && e.Living(now) {
+			return e
 		}
 	}
-	return found
+	return nil
 }
 
 // claimMayBeAsked: a proposal needs no grant, only that none of its keys was taken back (spec 2.2).

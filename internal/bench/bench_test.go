@@ -1,0 +1,31 @@
+package bench
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"iris.example/iris/internal/embedded"
+)
+
+// BenchmarkCommit is the commit of `iris bench` alone, to look at with -cpuprofile.
+func BenchmarkCommit(b *testing.B) {
+	dir, err := os.MkdirTemp("", "iris-bench-")
+	require.NoError(b, err)
+	require.NoError(b, os.Chmod(dir, 0o711))
+	b.Cleanup(func() { require.NoError(b, os.RemoveAll(dir)) })
+	ctx := context.Background()
+	instance, err := embedded.Start(ctx, embedded.Config{DataDir: filepath.Join(dir, "iris"), HTTP: "127.0.0.1:0", NATS: "127.0.0.1:0", NoDemo: true})
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, instance.Stop(ctx)) })
+	r, err := begin(ctx, Config{}, instance)
+	require.NoError(b, err)
+	b.Cleanup(func() { r.close(ctx) })
+	for b.Loop() {
+		_, err := r.propose(ctx)
+		require.NoError(b, err)
+	}
+}
