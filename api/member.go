@@ -1,8 +1,6 @@
 package api
 
 import (
-	"net/http"
-
 	"iris.example/iris/acts"
 	"iris.example/iris/boundary"
 	"iris.example/iris/events"
@@ -54,7 +52,7 @@ func (a *API) memory(c *call) (answer, error) {
 	return answer{body: found}, err
 }
 
-// remember answers 200 where the words added nothing: what stands already is no error to the member (spec 1.6, 1.8).
+// remember answers Unchanged where the words added nothing: what stands already is no error to the member (spec 1.6, 1.8).
 func (a *API) remember(c *call) (answer, error) {
 	var in acts.Words
 	if err := boundary.Decode(c.body, &in); err != nil {
@@ -63,7 +61,7 @@ func (a *API) remember(c *call) (answer, error) {
 	kept, err := a.cfg.Acts.Remember(c.ctx, c.caller, c.request, in)
 	done := answer{position: kept.Position, body: keptOf(kept)}
 	if kept.Outcome != events.OutcomeKept {
-		done.status = http.StatusOK
+		done.status = c.route.Unchanged
 	}
 	return done, err
 }

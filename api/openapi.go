@@ -81,6 +81,9 @@ func (d *contract) operation(route Route) (map[string]any, error) {
 		"operationId": operationID(route), "summary": route.Summary, "security": []any{}, "parameters": parameters(route),
 		"responses": map[string]any{strconv.Itoa(route.Success): success, "default": map[string]any{"$ref": "#/components/responses/problem"}},
 	}
+	if route.Unchanged != 0 {
+		operation["responses"].(map[string]any)[strconv.Itoa(route.Unchanged)] = success
+	}
 	if route.Who != Public {
 		operation["security"] = []any{map[string]any{"token": []string{}}}
 		operation["description"] = callers(route)

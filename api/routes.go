@@ -29,6 +29,7 @@ type Route struct {
 	Command    bool                // takes Idempotency-Key, answers with Iris-Position
 	Waits      bool                // reads the read models, and takes Iris-Wait
 	Success    int
+	Unchanged  int // in place of Success where there was nothing to do; 0: there is no such answer
 	Answer     any // the zero value of a successful answer, for the contract
 	Summary    string
 
@@ -75,7 +76,7 @@ func Routes() []Route {
 		},
 		{
 			Method: http.MethodPost, Pattern: "/v1/me/memory", Who: Member, Request: schemas.RequestState, Command: true,
-			Success: http.StatusCreated, Answer: keptAnswer{}, Summary: "Remember the member's own words; 200 when nothing was added",
+			Success: http.StatusCreated, Unchanged: http.StatusOK, Answer: keptAnswer{}, Summary: "Remember the member's own words",
 			handle: (*API).remember,
 		},
 		{

@@ -409,8 +409,11 @@ func (b *bundle) checkAnswer(r request, got response) {
 		require.NoError(b.t, err, "Iris-Position")
 		require.NotEmpty(b.t, got.header.Get("Idempotency-Key"))
 	}
+	if got.status != route.Success {
+		require.Equal(b.t, route.Unchanged, got.status)
+	}
 	validate(b.t, fmt.Sprintf("/paths/%s/%s/responses/%d/content/application~1json/schema",
-		strings.NewReplacer("~", "~0", "/", "~1").Replace(route.Pattern), strings.ToLower(route.Method), route.Success), got.body)
+		strings.NewReplacer("~", "~0", "/", "~1").Replace(route.Pattern), strings.ToLower(route.Method), got.status), got.body)
 }
 
 func routeOf(r request) (api.Route, bool) {
