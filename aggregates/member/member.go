@@ -20,7 +20,7 @@ type State struct {
 	Registered   bool
 	Programs     map[string]events.Time // since when the member belongs to it
 	Entries      map[events.ID]*Entry
-	ByText       map[string][]events.ID // entries that have, or had, a text of this print: where to look, not what is so
+	ByText       map[string][]events.ID         // entries that have, or had, a text of this print: where to look, not what is so
 	Consents     map[events.ConsentKey]*Consent // the newest event of each key
 	Declined     map[string]bool                // fact prints that must not be proposed again (spec 1.8)
 }

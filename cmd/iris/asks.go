@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
+	"time"
 
 	"iris.example/iris/acts"
 	"iris.example/iris/events"
@@ -76,9 +78,10 @@ type auditCommand struct {
 }
 
 type auditRecall struct {
-	ID   string `arg:"" help:"The recall's id."`
-	Data string `default:".iris" env:"IRIS_DATA" help:"Directory of the running Iris." placeholder:"DIR"`
-	JSON bool   `name:"json" help:"Print the proof as JSON."`
+	ID   string        `arg:"" help:"The recall's id."`
+	Wait time.Duration `help:"Wait this long for a recall that was made a moment ago to be listed."`
+	Data string        `default:".iris" env:"IRIS_DATA" help:"Directory of the running Iris." placeholder:"DIR"`
+	JSON bool          `name:"json" help:"Print the proof as JSON."`
 }
 
 type proof struct {
@@ -95,8 +98,8 @@ func (c auditRecall) Run(ctx context.Context, out output) error {
 	if err != nil {
 		return err
 	}
-	var raw json.RawMessage
-	if err := iris.ask(ctx, "auditor", "GET", "/v1/audit/recalls/"+url.PathEscape(c.ID)+"/replay", nil, &raw); err != nil {
+	raw, err := c.replay(ctx, iris)
+	if err != nil {
 		return err
 	}
 	var found proof
@@ -111,13 +114,35 @@ func (c auditRecall) Run(ctx context.Context, out output) error {
 	if err != nil {
 		return err
 	}
-	switch found.Result {
+	return verdict(found)
+}
+
+// replay asks for the proof. A recall is listed a moment after it was answered; what is not there after Wait is not there.
+func (c auditRecall) replay(ctx context.Context, iris *client) (raw json.RawMessage, err error) {
+	until := time.Now().Add(c.Wait)
+	for {
+		err = iris.ask(ctx, "auditor", "GET", "/v1/audit/recalls/"+url.PathEscape(c.ID)+"/replay", nil, &raw)
+		var refused *refusal
+		if !errors.As(err, &refused) || refused.Status != http.StatusNotFound || time.Now().After(until) {
+			return raw, err
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// verdict says with which code the program ends.
+func verdict(p proof) error {
+	switch p.Result {
 	case recalls.Verified:
 		return nil
 	case "verified-except-erased":
 		return &exit{exitExceptErased, errors.New("verified, except what has been erased since")}
 	}
-	return &exit{exitNot, fmt.Errorf("not verified: %s", found.Reason)}
+	return &exit{exitNot, fmt.Errorf("not verified: %s", p.Reason)}
 }
 
 func (p proof) print(id string, out output) error {

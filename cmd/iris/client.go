@@ -37,12 +37,16 @@ func openClient(dir string) (*client, error) {
 	return c, nil
 }
 
-// problem is the answer's error document (RFC 9457).
-type problem struct {
-	Title  string `json:"title"`
+// refusal is an answer's error document (RFC 9457).
+type refusal struct {
 	Code   string `json:"code"`
 	Detail string `json:"detail"`
-	Status int    `json:"status"`
+	Status int    `json:"-"`
+	asked  string
+}
+
+func (r *refusal) Error() string {
+	return fmt.Sprintf("%s: %d %s: %s", r.asked, r.Status, r.Code, r.Detail)
 }
 
 // ask calls a route with the token of a role. An answer that is no 2xx is an error with the answer's code and words.
@@ -67,9 +71,9 @@ func (c *client) ask(ctx context.Context, role, method, path string, body, into 
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode >= 300 {
-		var p problem
-		_ = json.NewDecoder(io.LimitReader(answer.Body, 1<<20)).Decode(&p) // without a document the status has to do
-		return &exit{exitCouldNot, fmt.Errorf("%s %s: %d %s: %s", method, path, answer.StatusCode, p.Code, p.Detail)}
+		refused := &refusal{Status: answer.StatusCode, asked: method + " " + path}
+		_ = json.NewDecoder(io.LimitReader(answer.Body, 1<<20)).Decode(refused) // without a document the status has to do
+		return &exit{exitCouldNot, refused}
 	}
 	if into == nil {
 		return nil

@@ -78,6 +78,7 @@ const (
 	modelsDatabase = "iris"
 	vaultDatabase  = "iris_keys"
 	inboxDurable   = "intake"
+	keyBlock       = 256 // data keys committed ahead: what one writer uses while the next block is fetched
 	stopTimeout    = 15 * time.Second
 )
 
@@ -236,7 +237,7 @@ func (i *Instance) openStores(ctx context.Context) (err error) {
 	if err := i.Log.CreateInbox(ctx); err != nil {
 		return err
 	}
-	i.Vault, err = vault.Open(ctx, vault.Config{URL: i.databases.URL(vaultDatabase, vault.Role), Master: i.master, Now: time.Now})
+	i.Vault, err = vault.Open(ctx, vault.Config{URL: i.databases.URL(vaultDatabase, vault.Role), Master: i.master, Now: time.Now, Block: keyBlock})
 	if err != nil {
 		return err
 	}
