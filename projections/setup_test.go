@@ -2,6 +2,7 @@ package projections_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -127,14 +128,12 @@ func (b *bundle) dump() map[string][]string {
 
 func (b *bundle) clear() {
 	b.t.Helper()
-	for _, table := range tables {
-		b.exec("TRUNCATE " + table)
-	}
+	b.exec("DELETE FROM " + strings.Join(tables, "; DELETE FROM "))
 }
 
-func (b *bundle) exec(sql string, args ...any) {
+func (b *bundle) exec(sql string) {
 	b.t.Helper()
-	_, err := b.super.Exec(context.Background(), sql, args...)
+	_, err := b.super.Exec(context.Background(), sql)
 	require.NoError(b.t, err)
 }
 
