@@ -121,8 +121,13 @@ func (a *Acts) definitions(ctx context.Context, org string) (*organisation.State
 	return defined, nil
 }
 
-// asMember requires the caller to be a member.
+// asMember requires the caller to be a member, by a client of their own. An assistant's token names the member too, but a client
+// that is registered for a consumer is the assistant's hand: it may ask through recall and propose, and neither read past the gates
+// nor give the member's answer (spec 1.2, 1.5: user-* comes only from the member's own act).
 func (c Caller) asMember() (events.Actor, error) {
+	if len(c.Defined.Clients[c.Principal.Client]) > 0 {
+		return events.Actor{}, fmt.Errorf("the client speaks for a consumer, not for the member: %w", ErrNotAMember)
+	}
 	if c.Member == "" {
 		return events.Actor{}, fmt.Errorf("the credential's person is no member: %w", ErrNotAMember)
 	}

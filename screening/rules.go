@@ -396,21 +396,19 @@ type window struct{ from, to int }
 // widest is how far windows that touch grow together: in longer pieces RE2's fast way gives up.
 const widest = 3 * reach
 
-// search is one scan of one view.
+// search is one scan of one view. Most texts hold no literal at all, so what is kept for each rule is made when the first needs it.
 type search struct {
 	set  *ruleset
 	text string
-	done []bool
-	open []window // of the rules that are not headed: the piece to look at, which grows while literals lie close together
+	skip func(r *rule) bool
 	hit  func(r *rule, start, end int)
+	done []int
+	open []window // of the rules that are not headed: the piece to look at, which grows while literals lie close together
 }
 
 // scan tells found of each rule that matches in v, once, and doesn't look for those that skip names.
 func (set *ruleset) scan(v view, skip func(r *rule) bool, found func(r *rule, start, end int)) {
-	s := &search{set: set, text: v.text, done: make([]bool, len(set.rules)), open: make([]window, len(set.rules)), hit: found}
-	for k := range set.rules {
-		s.done[k] = skip(&set.rules[k])
-	}
+	s := &search{set: set, text: v.text, skip: skip, hit: found}
 	for i := 0; i+3 <= len(v.text); i++ {
 		if i == 0 || v.text[i-1] == '\n' {
 			s.line(i)
@@ -420,7 +418,7 @@ func (set *ruleset) scan(v view, skip func(r *rule) bool, found func(r *rule, st
 			continue
 		}
 		for _, l := range set.literals[head] {
-			if !s.done[l.rule] && strings.HasPrefix(v.text[i:], l.text) {
+			if strings.HasPrefix(v.text[i:], l.text) && s.wanted(l.rule) {
 				s.literal(l, i)
 			}
 		}
@@ -430,11 +428,17 @@ func (set *ruleset) scan(v view, skip func(r *rule) bool, found func(r *rule, st
 	}
 }
 
+// wanted says whether rule k may still be found.
+func (s *search) wanted(k int) bool { return !s.skip(&s.set.rules[k]) && !slices.Contains(s.done, k) }
+
 // literal tries the rule where its literal was found at i, or keeps the place to be looked at.
 func (s *search) literal(l literal, i int) {
 	r := &s.set.rules[l.rule]
 	if !r.headed {
 		from, to := around(s.text, i, i+len(l.text))
+		if s.open == nil {
+			s.open = make([]window, len(s.set.rules))
+		}
 		if w := &s.open[l.rule]; w.to >= from && to-w.from <= widest {
 			w.to = to
 			return
@@ -453,14 +457,14 @@ func (s *search) literal(l literal, i int) {
 func (s *search) line(i int) {
 	_, to := around(s.text, i, i+reach)
 	for _, k := range s.set.atLine {
-		if !s.done[k] {
+		if s.wanted(k) {
 			s.try(k, i, to)
 		}
 	}
 }
 
 func (s *search) look(k int) {
-	if w := s.open[k]; w.to > 0 && !s.done[k] {
+	if w := s.open[k]; w.to > 0 && s.wanted(k) {
 		s.try(k, w.from, w.to)
 	}
 }
@@ -468,7 +472,7 @@ func (s *search) look(k int) {
 func (s *search) try(k, from, to int) {
 	r := &s.set.rules[k]
 	if m := r.pattern.FindStringIndex(s.text[from:to]); m != nil {
-		s.done[k] = true
+		s.done = append(s.done, k)
 		s.hit(r, from+m[0], from+m[1])
 	}
 }

@@ -25,7 +25,7 @@ func BenchmarkCommit(b *testing.B) {
 	require.NoError(b, err)
 	b.Cleanup(func() { r.close(ctx) })
 	for b.Loop() {
-		_, err := r.propose(ctx)
+		_, err := r.propose(ctx, r.alone)
 		require.NoError(b, err)
 	}
 }

@@ -139,8 +139,10 @@ func (i *Instance) start(ctx context.Context) (err error) {
 		return err
 	}
 	i.say("founding the organisations")
-	if err := i.found(ctx); err != nil {
-		return err
+	for _, org := range organisations() {
+		if err := i.Found(ctx, org); err != nil {
+			return err
+		}
 	}
 	if err := i.startWorkers(ctx); err != nil {
 		return err

@@ -58,22 +58,21 @@ func people(org string) []person {
 	}
 }
 
-// found makes what isn't there yet. Every step says "it is so" when it was done before, so that a start after a crash goes on.
-func (i *Instance) found(ctx context.Context) error {
-	for _, org := range organisations() {
-		if err := i.openOrganisation(ctx, org); err != nil {
-			return fmt.Errorf("organisation %s: %w", org, err)
+// Found makes what isn't there yet of an organisation. Every step says "it is so" when it was done before, so that a start after
+// a crash goes on.
+func (i *Instance) Found(ctx context.Context, org string) error {
+	if err := i.openOrganisation(ctx, org); err != nil {
+		return fmt.Errorf("organisation %s: %w", org, err)
+	}
+	if err := i.define(ctx, org); err != nil {
+		return fmt.Errorf("define organisation %s: %w", org, err)
+	}
+	for _, p := range people(org) {
+		if !p.member {
+			continue
 		}
-		if err := i.define(ctx, org); err != nil {
-			return fmt.Errorf("define organisation %s: %w", org, err)
-		}
-		for _, p := range people(org) {
-			if !p.member {
-				continue
-			}
-			if err := i.admit(ctx, org, p); err != nil {
-				return fmt.Errorf("admit %s of organisation %s: %w", p.role, org, err)
-			}
+		if err := i.admit(ctx, org, p); err != nil {
+			return fmt.Errorf("admit %s of organisation %s: %w", p.role, org, err)
 		}
 	}
 	return nil
