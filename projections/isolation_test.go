@@ -14,6 +14,7 @@ import (
 	"iris.example/iris/events"
 	"iris.example/iris/projections/memories"
 	"iris.example/iris/projections/migrations"
+	"iris.example/iris/projections/proposals"
 	"iris.example/iris/projections/reader"
 )
 
@@ -166,11 +167,28 @@ func TestARowInTheWrongNamespaceIsNotShown(t *testing.T) {
 	b.exec("UPDATE memory_records SET namespace = 'org/acmeplus/' || namespace WHERE organization_id = 'acme'")
 	b.exec("UPDATE proposals SET namespace = 'org/umbra/' || namespace WHERE organization_id = 'acme'")
 	member := s.commits[0].Aggregate.ID
-	err := b.reader.WithOrganisation(t.Context(), "acme", func(session *reader.Session) error {
-		_, _, err := memories.List(t.Context(), session, member, memories.Filter{}, reader.Page{})
-		return err
-	})
-	require.ErrorIs(t, err, reader.ErrForeign)
+	claim := s.commits[0].Events[0].Event.(*events.ProposalRecorded).MemoryID
+	for name, query := range map[string]func(context.Context, *reader.Session) error{
+		"memories list": func(ctx context.Context, session *reader.Session) error {
+			_, _, err := memories.List(ctx, session, member, memories.Filter{}, reader.Page{})
+			return err
+		},
+		"memories get": func(ctx context.Context, session *reader.Session) error {
+			_, err := memories.Get(ctx, session, member, claim)
+			return err
+		},
+		"proposals list": func(ctx context.Context, session *reader.Session) error {
+			_, _, err := proposals.List(ctx, session, member, "", reader.Page{})
+			return err
+		},
+		"proposals get": func(ctx context.Context, session *reader.Session) error {
+			_, err := proposals.Get(ctx, session, claim)
+			return err
+		},
+	} {
+		err := b.reader.WithOrganisation(t.Context(), "acme", func(session *reader.Session) error { return query(t.Context(), session) })
+		require.ErrorIs(t, err, reader.ErrForeign, name)
+	}
 }
 
 func TestTextStandsNowhereInClear(t *testing.T) {
