@@ -429,6 +429,8 @@ func (v *visit) saidOfMemory(done string, id events.ID) (*status, error) {
 			Text: fmt.Sprintf("Forgotten. It is no longer used. The text is destroyed on %s.", dateWords(*m.ForgetAt))}, nil
 	case done == "kept" && m.Lifecycle == events.LifecycleActive:
 		return &status{Text: "Remembered, word for word as you see it below.", Link: link, LinkText: "Go to it"}, nil
+	case done == "duplicate" && m.Lifecycle == events.LifecycleDraft:
+		return &status{Text: "Nothing was changed: these words wait for your decision already.", Link: "#p-" + string(id), LinkText: "Decide"}, nil
 	case done == "duplicate":
 		return &status{Text: "Nothing was changed: you have these words kept already.", Link: link, LinkText: "Go to them"}, nil
 	case done == "kept-existing":

@@ -233,16 +233,21 @@ func (b *bundle) member(subject string) events.ID {
 	return id
 }
 
-func (b *bundle) token(subject string) string {
+// token is what a member signs in with.
+func (b *bundle) token(subject string) string { return b.mint(subject, "pages") }
+
+func (b *bundle) mint(subject, client string) string {
 	b.t.Helper()
-	token, err := b.issuer.Mint(context.Background(), devissuer.Claims{Subject: subject, Client: "assistant-1", Organisation: org}, time.Hour)
+	token, err := b.issuer.Mint(context.Background(), devissuer.Claims{Subject: subject, Client: client, Organisation: org}, time.Hour)
 	require.NoError(b.t, err)
 	return token
 }
 
-func (b *bundle) caller(subject string) acts.Caller {
+func (b *bundle) caller(subject string) acts.Caller { return b.callerBy(subject, "pages") }
+
+func (b *bundle) callerBy(subject, client string) acts.Caller {
 	b.t.Helper()
-	principal, err := b.issuer.Verifier().Verify(context.Background(), b.token(subject))
+	principal, err := b.issuer.Verifier().Verify(context.Background(), b.mint(subject, client))
 	require.NoError(b.t, err)
 	caller, err := b.acts.Identify(context.Background(), principal)
 	require.NoError(b.t, err)
@@ -269,7 +274,7 @@ func (b *bundle) propose(subject string, p acts.Proposal) events.ID {
 		p.Category = events.CategoryPreference
 	}
 	p.Origin = events.OriginModelInferred
-	answer, err := b.acts.Propose(context.Background(), b.caller(subject), b.request(), p)
+	answer, err := b.acts.Propose(context.Background(), b.callerBy(subject, "assistant-1"), b.request(), p)
 	require.NoError(b.t, err)
 	require.Equal(b.t, events.OutcomePending, answer.Outcome)
 	b.await(answer.Position)

@@ -89,19 +89,26 @@ func (b *Tab) Media(medium, scheme string) {
 // Visit opens an address and returns the status of the answer.
 func (b *Tab) Visit(address string) int64 {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	answer, err := chromedp.RunResponse(ctx, chromedp.Navigate(address))
-	require.NoError(b.t, err)
-	return answer.Status
+	return b.follow(chromedp.Navigate(address))
 }
 
 // Press clicks what leads to another page, waits for that page and returns the status of the answer.
 func (b *Tab) Press(css string) int64 {
 	b.t.Helper()
+	return b.follow(chromedp.Click(chromedp.CSS(css)))
+}
+
+// Enter presses Enter on an element, waits for the page that follows and returns the status of the answer.
+func (b *Tab) Enter(css string) int64 {
+	b.t.Helper()
+	return b.follow(chromedp.Focus(chromedp.CSS(css)), chromedp.KeyEvent(kb.Enter))
+}
+
+func (b *Tab) follow(steps ...chromedp.Action[chromedp.Void]) int64 {
+	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	answer, err := chromedp.RunResponse(ctx, chromedp.Click(chromedp.CSS(css)))
+	answer, err := chromedp.RunResponse(ctx, steps...)
 	require.NoError(b.t, err)
 	return answer.Status
 }
@@ -123,16 +130,6 @@ func (b *Tab) Write(css, text string) {
 func (b *Tab) Choose(css, value string) {
 	b.t.Helper()
 	b.do(chromedp.SetValue(chromedp.CSS(css), value))
-}
-
-// Enter presses Enter on an element, waits for the page that follows and returns the status of the answer.
-func (b *Tab) Enter(css string) int64 {
-	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	answer, err := chromedp.RunResponse(ctx, chromedp.Focus(chromedp.CSS(css)), chromedp.KeyEvent(kb.Enter))
-	require.NoError(b.t, err)
-	return answer.Status
 }
 
 // Keys presses keys wherever the focus is; the constants of chromedp/kb name those without a letter.

@@ -1,0 +1,80 @@
+package web_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"iris.example/iris/acts"
+	"iris.example/iris/events"
+	"iris.example/iris/internal/browser"
+)
+
+// Every page, empty and full, in both colour schemes, with and without a refusal: no violation of WCAG 2.2 AA or of axe's best
+// practices.
+func TestPagesAreAccessible(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.member("ann")
+	b.member("new")
+	b.codes["ann"], b.codes["new"] = b.token("ann"), b.token("new")
+	b.consent("ann", "grant", events.PurposeDataProcessing, events.PurposeDataStorage, events.PurposeCrossDevice)
+	b.consent("ann", "deny", "medical")
+	old := b.remember("ann", "Prefers metric units.", events.CategoryPreference)
+	b.forget("ann", b.remember("ann", "Has a cat.", events.CategoryOther))
+	b.propose("ann", acts.Proposal{Body: "Has asthma.", Category: events.CategoryPhysicalHealth, Subject: "breath"})
+	session := string(b.propose("ann", acts.Proposal{
+		Body: "Wants short answers\n\ttoday.", Scope: events.Scope{Kind: events.ScopeSession, SessionID: "s-81"}, Program: "atlas",
+		SourceRefs: []events.SourceRef{{Kind: "conversation", Ref: "c-19", Turns: []int{4, 6}}},
+	}))
+
+	tab := browser.Open(t)
+	look := func(name, path string) {
+		t.Helper()
+		tab.Visit(b.server.URL + path)
+		tab.Accessible(name)
+		for _, id := range browser.Ask[[]string](tab, `[...document.querySelectorAll("[id]")].map(e => e.id)`) {
+			require.Equal(t, 1, browser.Ask[int](tab, `document.querySelectorAll("[id='`+id+`']").length`), "%s: id %s", name, id)
+		}
+	}
+	look("sign in", "/sign-in")
+	look("sign in with an unknown code", "/sign-in?code=x")
+	look("sign in with a code", "/sign-in?code=new")
+	tab.Press("main form:first-of-type button")
+	look("empty memory", "/memory")
+	look("nothing matches", "/memory?category=work")
+	look("nothing forgotten", "/memory?show=forgotten")
+	look("own words", "/memory/new")
+	look("consents", "/consents")
+	look("no such page", "/nowhere")
+
+	tab.Visit(b.server.URL + "/sign-in?code=ann")
+	tab.Press("main form:first-of-type button")
+	look("full memory", "/memory")
+	look("saving", "/memory?at=999999&done=forgotten&id="+string(old))
+	look("filtered", "/memory?category=preference")
+	look("forgotten", "/memory?show=forgotten")
+	look("full consents", "/consents")
+
+	tab.Visit(b.server.URL + "/memory")
+	require.EqualValues(t, http.StatusUnprocessableEntity, tab.Press("#p-"+session+" button[value=remember]"))
+	tab.Accessible("a refused answer")
+	require.Equal(t, "problem", browser.Ask[string](tab, `document.activeElement.id`), "focus goes to what went wrong")
+	tab.Click("#problem a")
+	require.Equal(t, "f-"+session+"-keep", browser.Ask[string](tab, `document.activeElement.id`), "and from there to the field")
+
+	tab.Visit(b.server.URL + "/memory/new")
+	tab.Write("#body", "Sleeps badly.")
+	tab.Choose("#category", "physical_health")
+	require.EqualValues(t, http.StatusUnprocessableEntity, tab.Press("main button[value=remember]"))
+	tab.Accessible("refused own words")
+
+	tab.Visit(b.server.URL + "/memory")
+	tab.Press("#m-" + string(old) + " button[value=forget]")
+	require.Equal(t, "status", browser.Ask[string](tab, `document.activeElement.id`), "focus goes to what was done")
+	require.Empty(t, browser.Ask[[]string](tab, `[...document.querySelectorAll("main :is(a, button, summary, input:not([type=hidden]), select)")]
+		.filter(e => !e.classList.contains("nothing") && e.checkVisibility())
+		.filter(e => { const r = e.getBoundingClientRect(); return r.height < 24 && getComputedStyle(e).display != "inline" })
+		.map(e => e.outerHTML)`), "targets of at least 24 pixels")
+}
