@@ -207,7 +207,10 @@ func open(ctx context.Context, keys Keys, s slot, aad []byte) error {
 	if err != nil || Commitment(*salt, s.field, content.Value) != sealed.Commitment {
 		return fmt.Errorf("open %s: %w: the commitment differs", s.field, ErrTampered)
 	}
-	return s.value.setPlain(content.Value)
+	if s.value.setPlain(content.Value) != nil {
+		return fmt.Errorf("open %s: %w: its value is of another form", s.field, ErrMalformed) // a decoder's error could quote it
+	}
+	return nil
 }
 
 type byteWriter interface{ Write([]byte) (int, error) }

@@ -168,6 +168,10 @@ func TestWalk(t *testing.T) {
 	require.Equal(t, "Prefers green tea.", pending[0]["body"])
 	require.Contains(t, pending[0]["prompt"], "Your twin saves nothing unless you say so.")
 
+	for path, method := range map[string]string{fmt.Sprintf("/v1/me/proposals/%s/accept", pending[0]["proposalId"]): "POST", "/v1/me/memory": "GET"} {
+		refused := i.ask("assistant", method, path, "")
+		require.Equal(t, "member_required", refused.body["code"], "an assistant, though its token names her, gives no answer and reads past no gate")
+	}
 	accepted := i.ask("member", "POST", fmt.Sprintf("/v1/me/proposals/%s/accept", pending[0]["proposalId"]), `{"body":"Prefers green tea in the morning."}`)
 	require.Equal(t, 200, accepted.status, accepted.body)
 	listed := i.ask("member", "GET", "/v1/me/memory", "", "Iris-Wait", accepted.position).items()

@@ -12,11 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"iris.example/iris/events"
-	"iris.example/iris/projections/consents"
+	"iris.example/iris/projections"
 	"iris.example/iris/projections/engine"
-	"iris.example/iris/projections/memories"
-	"iris.example/iris/projections/proposals"
-	"iris.example/iris/projections/recalls"
 )
 
 // Config says which organisations are projected, from where to where.
@@ -44,12 +41,12 @@ func New(cfg Config) (*Worker, error) {
 	}
 	w := &Worker{last: map[string]engine.Status{}}
 	for _, org := range cfg.Organisations {
-		for stream, projections := range map[string][]engine.Projection{
-			events.StreamFor(org):       {memories.Projection{}, proposals.Projection{}, consents.Projection{}},
-			events.AccessStreamFor(org): {recalls.Projection{}},
+		for stream, models := range map[string][]engine.Projection{
+			events.StreamFor(org):       projections.OfOrganisation(),
+			events.AccessStreamFor(org): projections.OfAccess(),
 		} {
 			line, err := engine.New(engine.Config{
-				Organisation: org, Stream: stream, DatabaseURL: cfg.DatabaseURL, Projections: projections, Follow: cfg.Follow,
+				Organisation: org, Stream: stream, DatabaseURL: cfg.DatabaseURL, Projections: models, Follow: cfg.Follow,
 				Decoder: cfg.Decoder, Announce: cfg.Announce, Report: w.report(cfg.Logger),
 			})
 			if err != nil {
