@@ -48,6 +48,10 @@ func Subject(org string, a Aggregate) string { return "iris.org." + org + "." + 
 // StreamSubjects matches everything on an organisation's stream.
 func StreamSubjects(org string) string { return "iris.org." + org + ".>" }
 
+// FenceSubject carries the fences of an organisation's replicated stream. They are no commits: whoever reads the whole stream
+// passes them by (spec 2.2, 9.2).
+func FenceSubject(org string) string { return "iris.org." + org + ".fence" }
+
 // RecallSubject carries the recall envelopes of an organisation.
 func RecallSubject(org string) string { return "iris.access." + org + ".recall" }
 

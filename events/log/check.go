@@ -70,6 +70,13 @@ func checkLedger(stream string) error {
 	return checkStream(stream)
 }
 
+func checkFence(body []byte) error {
+	if len(body) > MaxFence {
+		return fmt.Errorf("%w: a fence of %d bytes, at most %d", ErrTooLarge, len(body), MaxFence)
+	}
+	return checkBody(body)
+}
+
 func checkBody(body []byte) error {
 	if len(body) > MaxBody {
 		return fmt.Errorf("%w: %d bytes of at most %d", ErrTooLarge, len(body), MaxBody)

@@ -14,6 +14,7 @@ type Op string
 const (
 	OpAppend       Op = "append"
 	OpAppendAccess Op = "append_access"
+	OpAppendFence  Op = "append_fence"
 	OpHead         Op = "head"
 	OpLoad         Op = "load"
 )
@@ -46,7 +47,7 @@ func NewFaulty(inner Log) *Faulty { return &Faulty{Log: inner, armed: map[Op][]a
 // FailNext makes the next call of op fail. Several queue up.
 func (f *Faulty) FailNext(op Op, fault Fault) {
 	err := ErrUnavailable
-	if op == OpAppend || op == OpAppendAccess {
+	if op == OpAppend || op == OpAppendAccess || op == OpAppendFence {
 		err = ErrAmbiguous
 	}
 	f.FailNextWith(op, fault, err)
@@ -80,6 +81,10 @@ func (f *Faulty) Append(ctx context.Context, org string, a events.Aggregate, exp
 
 func (f *Faulty) AppendAccess(ctx context.Context, org, subject string, body []byte) (uint64, error) {
 	return fail(f, OpAppendAccess, func() (uint64, error) { return f.Log.AppendAccess(ctx, org, subject, body) })
+}
+
+func (f *Faulty) AppendFence(ctx context.Context, org string, a events.Aggregate, head uint64, body []byte) (uint64, error) {
+	return fail(f, OpAppendFence, func() (uint64, error) { return f.Log.AppendFence(ctx, org, a, head, body) })
 }
 
 func (f *Faulty) Head(ctx context.Context, org string, a events.Aggregate) (uint64, error) {

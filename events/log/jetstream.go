@@ -52,6 +52,26 @@ func (l *JetStream) AppendAccess(ctx context.Context, org, subject string, body 
 	return l.publish(ctx, events.AccessStreamFor(org), &nats.Msg{Subject: subject, Data: body})
 }
 
+// AppendFence guards one literal subject and writes another. Both headers name literals, and every writer of the guarded subject
+// names the same one, so the leader lets one at a time through (wildcards would be unsound: measured).
+func (l *JetStream) AppendFence(ctx context.Context, org string, a events.Aggregate, head uint64, body []byte) (uint64, error) {
+	subject, err := subjectOf(org, a)
+	if err != nil {
+		return 0, err
+	}
+	if err := checkFence(body); err != nil {
+		return 0, err
+	}
+	return l.publish(ctx, events.StreamFor(org), &nats.Msg{Subject: events.FenceSubject(org), Data: body, Header: nats.Header{
+		jetstream.ExpectedLastSubjSeqHeader:     {strconv.FormatUint(head, 10)},
+		jetstream.ExpectedLastSubjSeqSubjHeader: {subject},
+	}})
+}
+
+// Replicated says whether streams have more than one replica. Then a cut-off leader may still answer reads, and what is answered
+// from them needs a fence (spec 2.2).
+func (l *JetStream) Replicated() bool { return l.config.Replicas > 1 }
+
 // publish sends once. A second try is a decision: only who knows the commit's id can take it (spec 9.2).
 func (l *JetStream) publish(ctx context.Context, stream string, msg *nats.Msg) (uint64, error) {
 	if err := checkBody(msg.Data); err != nil {

@@ -12,6 +12,8 @@ const (
 	maxMessage = 256 << 10
 	// MaxBody is the largest body: what a message holds, less room for the one header that we send.
 	MaxBody = maxMessage - 128
+	// MaxFence is the largest fence: a few ids, never a text.
+	MaxFence = 1 << 10
 )
 
 // Message is one stored message. Body belongs to the receiver.
@@ -32,6 +34,9 @@ type Log interface {
 	Append(ctx context.Context, org string, a events.Aggregate, expected uint64, body []byte) (sequence uint64, err error)
 	// AppendAccess stores a recall or brief envelope. It has no expectation, so a retry may store it twice.
 	AppendAccess(ctx context.Context, org, subject string, body []byte) (sequence uint64, err error)
+	// AppendFence stores a fence if the aggregate's last sequence is head, at the leader that a majority knows. It proves that no
+	// commit of the aggregate lay between head and the sequence returned; it doesn't move the aggregate's head (spec 2.2).
+	AppendFence(ctx context.Context, org string, a events.Aggregate, head uint64, body []byte) (sequence uint64, err error)
 	// Head is the aggregate's last sequence, from the leader; 0 when it has none.
 	Head(ctx context.Context, org string, a events.Aggregate) (uint64, error)
 	// Load reads the aggregate's messages with after < sequence ≤ upTo, in order. The last stands at upTo (a head), or it fails.

@@ -77,7 +77,24 @@ func (m *Memory) Append(ctx context.Context, org string, a events.Aggregate, exp
 	if err != nil {
 		return 0, err
 	}
-	return m.append(ctx, events.StreamFor(org), subject, &expected, body)
+	return m.append(ctx, events.StreamFor(org), subject, &expectation{subject, expected}, body)
+}
+
+func (m *Memory) AppendFence(ctx context.Context, org string, a events.Aggregate, head uint64, body []byte) (uint64, error) {
+	subject, err := subjectOf(org, a)
+	if err != nil {
+		return 0, err
+	}
+	if err := checkFence(body); err != nil {
+		return 0, err
+	}
+	return m.append(ctx, events.StreamFor(org), events.FenceSubject(org), &expectation{subject, head}, body)
+}
+
+// expectation is what the last sequence of a subject must be.
+type expectation struct {
+	subject string
+	last    uint64
 }
 
 func (m *Memory) AppendAccess(ctx context.Context, org, subject string, body []byte) (uint64, error) {
@@ -87,7 +104,7 @@ func (m *Memory) AppendAccess(ctx context.Context, org, subject string, body []b
 	return m.append(ctx, events.AccessStreamFor(org), subject, nil, body)
 }
 
-func (m *Memory) append(ctx context.Context, name, subject string, expected *uint64, body []byte) (uint64, error) {
+func (m *Memory) append(ctx context.Context, name, subject string, expected *expectation, body []byte) (uint64, error) {
 	if err := checkBody(body); err != nil {
 		return 0, err
 	}
@@ -100,8 +117,8 @@ func (m *Memory) append(ctx context.Context, name, subject string, expected *uin
 	if err != nil {
 		return 0, err
 	}
-	if expected != nil && s.heads[subject] != *expected {
-		return 0, fmt.Errorf("append to %s: %w: expected sequence %d, is %d", subject, ErrConflict, *expected, s.heads[subject])
+	if expected != nil && s.heads[expected.subject] != expected.last {
+		return 0, fmt.Errorf("append to %s: %w: expected sequence %d, is %d", subject, ErrConflict, expected.last, s.heads[expected.subject])
 	}
 	sequence := uint64(len(s.messages)) + 1
 	s.messages = append(s.messages, Message{subject, sequence, slices.Clone(body), m.Now().UTC()})
