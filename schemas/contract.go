@@ -13,7 +13,7 @@ import (
 	"iris.example/iris/events"
 )
 
-//go:embed vocabulary.schema.json events/*.json claims/*.json api/*.json
+//go:embed vocabulary.schema.json events/*.json claims/*.json outcomes/*.json api/*.json
 var files embed.FS
 
 // Files are the published schemas, by path below the base.
@@ -122,6 +122,11 @@ func (c *Contract) CheckClaim(data []byte) error {
 // CheckClaimMessage judges the CloudEvents message that a producer publishes, its data included.
 func (c *Contract) CheckClaimMessage(message []byte) error {
 	return c.check("claims/envelope", message)
+}
+
+// CheckOutcome judges the CloudEvents message that tells a producer what became of its claim.
+func (c *Contract) CheckOutcome(message []byte) error {
+	return c.check("outcomes/iris.claim.settled.v1", message)
 }
 
 // CheckRequest judges the body of a request by the name of its schema in api/.

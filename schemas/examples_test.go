@@ -32,7 +32,7 @@ func contract(t testing.TB) *schemas.Contract {
 // judges are the groups of examples and what judges each.
 func judges(c *schemas.Contract) map[string]func([]byte) error {
 	all := map[string]func([]byte) error{
-		"commit": c.CheckCommit, "claim": c.CheckClaimMessage, "iris.memory.proposed.v1": c.CheckClaim,
+		"commit": c.CheckCommit, "claim": c.CheckClaimMessage, "outcome": c.CheckOutcome, "iris.memory.proposed.v1": c.CheckClaim,
 	}
 	for _, t := range events.Types() {
 		all[string(t)] = func(data []byte) error { return c.Check(t, data) }
