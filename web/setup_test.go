@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -55,6 +56,26 @@ type bundle struct {
 	gate    *gate
 	codes   map[string]string // code → token
 	members map[string]events.ID
+	logged  record
+	models  *reader.Reader
+}
+
+// record is a log that tests read.
+type record struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (r *record) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.text.Write(p)
+}
+
+func (r *record) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.text.String()
 }
 
 func setup(t testing.TB) *bundle {
@@ -116,6 +137,7 @@ func (b *bundle) openReadModels(ctx context.Context, log eventlog.Log, codec eve
 	require.NoError(b.t, migrations.Up(ctx, database.URL(migrations.Owner), migrations.Schema))
 	models, err := reader.Open(ctx, reader.Config{URL: database.URL(migrations.App), MaxConns: 4})
 	require.NoError(b.t, err)
+	b.models = models
 	b.t.Cleanup(models.Close)
 	marks := engine.NewWatermarks(models, engine.Silence)
 	line, err := engine.New(engine.Config{
@@ -134,16 +156,20 @@ func (b *bundle) openReadModels(ctx context.Context, log eventlog.Log, codec eve
 }
 
 func (b *bundle) serve() {
-	site, err := web.New(web.Config{
-		Acts: b.acts, Verifier: b.issuer.Verifier(), Now: time.Now,
+	site, err := web.New(b.config())
+	require.NoError(b.t, err)
+	b.server = httptest.NewServer(site.Handler())
+	b.t.Cleanup(b.server.Close)
+}
+
+func (b *bundle) config() web.Config {
+	return web.Config{
+		Acts: b.acts, Verifier: b.issuer.Verifier(), Now: time.Now, Logger: slog.New(slog.NewTextHandler(&b.logged, nil)),
 		Codes: func(code string) (string, string, bool) {
 			token, ok := b.codes[code]
 			return "Ann <Archer>", token, ok
 		},
-	})
-	require.NoError(b.t, err)
-	b.server = httptest.NewServer(site.Handler())
-	b.t.Cleanup(b.server.Close)
+	}
 }
 
 // gate holds the projector back on request.
@@ -391,4 +417,15 @@ func (a answered) form(t testing.TB, action string) url.Values {
 		values.Add(field[1], html.UnescapeString(field[2]))
 	}
 	return values
+}
+
+// field is the text of a textarea, as a browser reads it.
+func (a answered) field(id string) string {
+	_, rest, _ := strings.Cut(a.body, `<textarea id="`+id+`"`)
+	return html.UnescapeString(strings.TrimPrefix(between(rest, ">", "</textarea>"), "\n"))
+}
+
+// words is what a listed memory says; empty: it isn't listed.
+func (a answered) words(id events.ID) string {
+	return html.UnescapeString(between(a.body, `id="w-`+string(id)+`" dir="auto">`, "</p>"))
 }
