@@ -8,7 +8,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
+
+	strict "github.com/go-json-experiment/json"
 )
 
 // Contract checks the data of an event against its published schema.
@@ -20,7 +23,18 @@ type Contract interface {
 type Codec struct {
 	Keys     Keys
 	Contract Contract
+	// Only names the sealed fields that decoding opens; nil: all of them, and the request's digest. What stays sealed is not
+	// verified either: that is for who keeps text as it came and needs a label of it.
+	Only []string
 }
+
+// Opening is the same codec for a reader that needs these fields only.
+func (c Codec) Opening(fields ...string) Codec {
+	c.Only = append([]string{}, fields...)
+	return c
+}
+
+func (c Codec) opens(s slot) bool { return c.Only == nil || slices.Contains(c.Only, s.field) }
 
 // wire is a CloudEvents 1.0 event in the JSON format. Extension names are lower-case letters and digits; numbers that may pass
 // 2^53 are strings.
@@ -125,7 +139,7 @@ func (c Codec) DecodeAll(ctx context.Context, bodies []Stored) ([]Commit, error)
 		if commits[i], requests[i], err = Read(b.Position, b.Body); err != nil {
 			return nil, err
 		}
-		rows = append(rows, rowsOf(commits[i])...)
+		rows = append(rows, c.rowsOf(commits[i])...)
 	}
 	if warmer, ok := c.Keys.(Warmer); ok && len(rows) > 1 {
 		if err := warmer.Warm(ctx, commits[0].Organisation, commits[0].Aggregate.ID, rows); err != nil {
@@ -140,12 +154,12 @@ func (c Codec) DecodeAll(ctx context.Context, bodies []Stored) ([]Commit, error)
 	return commits, nil
 }
 
-func rowsOf(commit Commit) []ID {
+func (c Codec) rowsOf(commit Commit) []ID {
 	var rows []ID
 	ref := memberRef(commit.Organisation, commit.Aggregate)
 	for _, e := range commit.Events {
 		for _, s := range e.Event.slots(ref) {
-			if s.key.Row != "" && (len(rows) == 0 || rows[len(rows)-1] != s.key.Row) {
+			if s.key.Row != "" && c.opens(s) && (len(rows) == 0 || rows[len(rows)-1] != s.key.Row) {
 				rows = append(rows, s.key.Row)
 			}
 		}
@@ -166,12 +180,15 @@ func (c Codec) open(ctx context.Context, commit *Commit, request string) error {
 	ref := memberRef(commit.Organisation, commit.Aggregate)
 	for _, e := range commit.Events {
 		for _, s := range e.Event.slots(ref) {
+			if !c.opens(s) {
+				continue
+			}
 			if err := open(ctx, c.Keys, s, aad(commit.Organisation, commit.Aggregate, e.ID, s, commit.PreviousSequence)); err != nil {
 				return fmt.Errorf("event %s at %d: %w", e.Type, commit.Position, err)
 			}
 		}
 	}
-	if request == "" {
+	if request == "" || c.Only != nil {
 		return nil
 	}
 	var err error
@@ -182,9 +199,7 @@ func (c Codec) open(ctx context.Context, commit *Commit, request string) error {
 // Read reads a commit without opening anything: secrets stay sealed. For whoever needs no text.
 func Read(position uint64, body []byte) (commit Commit, sealedRequest string, err error) {
 	var batch []wire
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&batch); err != nil {
+	if err := strict.Unmarshal(body, &batch, strict.RejectUnknownMembers(true)); err != nil {
 		return Commit{}, "", fmt.Errorf("commit at %d: %w: %w", position, ErrMalformed, err)
 	}
 	if len(batch) == 0 {
@@ -215,9 +230,7 @@ func (w wire) read(position uint64) (Recorded, error) {
 	if err != nil {
 		return Recorded{}, err
 	}
-	decoder := json.NewDecoder(bytes.NewReader(w.Data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(event); err != nil {
+	if err := strict.Unmarshal(w.Data, event, strict.RejectUnknownMembers(true)); err != nil {
 		return Recorded{}, fmt.Errorf("event %s: %w: %w", w.Type, ErrMalformed, err)
 	}
 	if len(w.Source) <= len(source("")) || w.Source[:len(source(""))] != source("") {

@@ -271,3 +271,26 @@ func TestTimeIsCutToMicroseconds(t *testing.T) {
 		require.Error(t, json.Unmarshal([]byte(bad), &back), bad)
 	}
 }
+
+func TestAReaderOpensOnlyWhatItNeeds(t *testing.T) {
+	t.Parallel()
+	c, keys := codec(t)
+	body, err := c.Encode(t.Context(), commitOf(canary, 41))
+	require.NoError(t, err)
+	read, err := c.Opening("labels").Decode(t.Context(), 42, body)
+	require.NoError(t, err)
+	event := read.Events[0].Event.(*events.ProposalRecorded)
+	require.Equal(t, "canary-subject", event.Labels.Plain.Subject)
+	require.Empty(t, event.Body.Plain)
+	require.Empty(t, event.Details.Plain.SourceRefs)
+	require.Empty(t, read.RequestDigest)
+	body2, err := events.Open[string](t.Context(), keys, read.Events[0].Placed()["body"])
+	require.NoError(t, err, "what stayed sealed opens later")
+	require.Equal(t, canary, body2)
+
+	none, err := c.Opening().Decode(t.Context(), 42, body)
+	require.NoError(t, err)
+	require.Empty(t, none.Events[0].Event.(*events.ProposalRecorded).Labels.Plain.Subject)
+	_, err = c.Opening("labels").Decode(t.Context(), 42, []byte(strings.Replace(string(body), `"irisprevseq":"41"`, `"irisprevseq":"40"`, 1)))
+	require.ErrorIs(t, err, events.ErrTampered)
+}

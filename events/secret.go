@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"slices"
 
+	strict "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -90,6 +91,11 @@ func (s Secret[T]) MarshalJSON() ([]byte, error) { return json.Marshal(s.Sealed)
 // UnmarshalJSON reads the sealed form; Plain stays empty until the codec opens it.
 func (s *Secret[T]) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, &s.Sealed) }
 
+// UnmarshalJSONFrom is the same without reading twice.
+func (s *Secret[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	return strict.UnmarshalDecode(d, &s.Sealed)
+}
+
 // Commit chooses the salt ahead of sealing and returns the commitment that the sealed field will carry, for a digest that
 // covers it.
 func (s *Secret[T]) Commit(field string) (string, error) {
@@ -113,7 +119,7 @@ func (s *Secret[T]) Recommit(field string, other T) (string, error) {
 }
 
 func (s *Secret[T]) plain() ([]byte, error)     { return Canonical(s.Plain) }
-func (s *Secret[T]) setPlain(b []byte) error    { return json.Unmarshal(b, &s.Plain) }
+func (s *Secret[T]) setPlain(b []byte) error    { return strict.Unmarshal(b, &s.Plain) }
 func (s *Secret[T]) sealed() (*Sealed, *[]byte) { return &s.Sealed, &s.Salt }
 
 // secret is a Secret of whatever type.
@@ -200,7 +206,7 @@ func open(ctx context.Context, keys Keys, s slot, aad []byte) error {
 		return fmt.Errorf("open %s under %s: %w", s.field, s.key, err)
 	}
 	var content sealedContent
-	if err := json.Unmarshal(plain, &content); err != nil {
+	if err := strict.Unmarshal(plain, &content); err != nil {
 		return fmt.Errorf("open %s: %w", s.field, ErrTampered)
 	}
 	*salt, err = base64.RawURLEncoding.DecodeString(content.Salt)
