@@ -19,26 +19,34 @@ import (
 	"iris.example/iris/internal/natsserver"
 )
 
-// On the server that Iris embeds, with the rights that its process has.
+// On the server that Iris embeds, with the rights that its process has; straight, and with appends that gather.
 func TestJetStream(t *testing.T) {
 	t.Parallel()
-	logtest.Run(t, func(t *testing.T) logtest.Backend {
-		dir := t.TempDir()
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		t.Cleanup(cancel)
-		s, err := natsserver.Start(ctx, natsserver.Config{
-			StoreDir: filepath.Join(dir, "nats"), KeyDir: filepath.Join(dir, "keys"), Port: natsserver.NoPort,
-			UnsafeNoSync: true, // tens of thousands of appends; the benchmarks sync
-		})
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, s.Stop(context.Background())) })
-		conn, err := s.Connect()
-		require.NoError(t, err)
-		t.Cleanup(conn.Close)
-		l, err := log.New(conn, log.Config{})
-		require.NoError(t, err)
-		return logtest.Backend{Log: l}
+	logtest.Run(t, func(t *testing.T) logtest.Backend { return logtest.Backend{Log: embedded(t)} })
+}
+
+func TestGrouped(t *testing.T) {
+	t.Parallel()
+	logtest.Run(t, func(t *testing.T) logtest.Backend { return logtest.Backend{Log: log.NewGrouped(embedded(t))} })
+}
+
+func embedded(t *testing.T) *log.JetStream {
+	t.Helper()
+	dir := t.TempDir()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	s, err := natsserver.Start(ctx, natsserver.Config{
+		StoreDir: filepath.Join(dir, "nats"), KeyDir: filepath.Join(dir, "keys"), Port: natsserver.NoPort,
+		UnsafeNoSync: true, // tens of thousands of appends; the benchmarks sync
 	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Stop(context.Background())) })
+	conn, err := s.Connect()
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	l, err := log.New(conn, log.Config{})
+	require.NoError(t, err)
+	return l
 }
 
 func TestFollowerLivesThroughARestart(t *testing.T) {

@@ -9,11 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
 
 	"iris.example/iris/acts"
 	"iris.example/iris/events"
@@ -69,7 +72,18 @@ func Run(ctx context.Context, cfg Config) ([]Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []Figure{commits, visible}, nil
+	figures := []Figure{commits, visible}
+	for _, w := range []struct {
+		writers int
+		promise float64
+	}{{32, 2}, {100, 4}} {
+		together, err := b.together(ctx, w.writers, w.promise)
+		if err != nil {
+			return nil, err
+		}
+		figures = append(figures, together)
+	}
+	return figures, nil
 }
 
 // run is one measuring instance.
@@ -82,7 +96,7 @@ type run struct {
 	ada      acts.Caller // her assistant; the organisation's stream is projected
 	page     acts.Caller // she herself
 	alone    acts.Caller // nobody follows this one's
-	count    int
+	count    atomic.Int64
 }
 
 const rawSubject = "bench.raw"
@@ -109,10 +123,10 @@ func begin(ctx context.Context, cfg Config, instance *embedded.Instance) (b *run
 	if err := instance.Found(ctx, unprojected); err != nil {
 		return nil, err
 	}
-	if b.alone, err = caller(ctx, instance, unprojected); err != nil {
+	if b.alone, err = caller(ctx, instance, "ada@"+unprojected+".example"); err != nil {
 		return nil, err
 	}
-	if b.ada, err = caller(ctx, instance, "acme"); err != nil {
+	if b.ada, err = caller(ctx, instance, "ada@acme.example"); err != nil {
 		return nil, err
 	}
 	b.page = b.ada
@@ -122,9 +136,11 @@ func begin(ctx context.Context, cfg Config, instance *embedded.Instance) (b *run
 
 const unprojected = "bench"
 
-func caller(ctx context.Context, instance *embedded.Instance, org string) (acts.Caller, error) {
+// caller is the assistant of a person of the demonstration: name@organisation.example.
+func caller(ctx context.Context, instance *embedded.Instance, subject string) (acts.Caller, error) {
+	_, domain, _ := strings.Cut(subject, "@")
 	return instance.Acts.Identify(ctx, identity.Principal{
-		Issuer: instance.Acts.Issuer, Subject: "ada@" + org + ".example", Client: "assistant-app", Organisation: org,
+		Issuer: instance.Acts.Issuer, Subject: subject, Client: "assistant-app", Organisation: strings.TrimSuffix(domain, ".example"),
 	})
 }
 
@@ -136,20 +152,73 @@ func (b *run) close(ctx context.Context) {
 
 // propose is one durable commit through the whole runner: schema, screening, sealing, chain, append.
 func (b *run) propose(ctx context.Context, who acts.Caller) (acts.ClaimAnswer, error) {
-	b.count++
+	n := b.count.Add(1)
 	p := acts.Proposal{
 		Tier: events.TierIndividual, Kind: events.KindPreference, Scope: events.Scope{Kind: events.ScopeProfile}, Category: events.CategoryPreference,
-		Subject: "units", Body: fmt.Sprintf("Prefers metric units in table number %d of the monthly report.", b.count), Origin: events.OriginModelInferred,
+		Subject: "units", Body: fmt.Sprintf("Prefers metric units in table number %d of the monthly report.", n), Origin: events.OriginModelInferred,
 	}
-	answer, err := b.instance.Acts.Propose(ctx, who, b.request("propose"), p)
+	answer, err := b.instance.Acts.Propose(ctx, who, b.request(n, "propose"), p)
 	if err == nil && answer.Outcome != events.OutcomePending {
-		err = fmt.Errorf("proposal %d was not recorded: %s", b.count, answer.Reason)
+		err = fmt.Errorf("proposal %d was not recorded: %s", n, answer.Reason)
 	}
 	return answer, err
 }
 
-func (b *run) request(route string) acts.Request {
-	return acts.Request{Route: route, Key: fmt.Sprint(b.count), Received: events.At(b.instance.Now())}
+// together: commits a second of many writers in one organisation, each with a member of its own, against one writer's in the same
+// rounds. What waits together is committed together.
+func (b *run) together(ctx context.Context, writers int, promise float64) (Figure, error) {
+	callers := make([]acts.Caller, writers)
+	for n := range callers {
+		subject := fmt.Sprintf("writer%d@%s.example", n, unprojected)
+		if err := b.instance.Admit(ctx, unprojected, subject, "Writer"); err != nil {
+			return Figure{}, err
+		}
+		var err error
+		if callers[n], err = caller(ctx, b.instance, subject); err != nil {
+			return Figure{}, err
+		}
+	}
+	var alone, all time.Duration
+	commits := 0
+	for range b.cfg.Rounds {
+		began := time.Now()
+		for range b.cfg.Each {
+			if _, err := b.propose(ctx, b.alone); err != nil {
+				return Figure{}, err
+			}
+		}
+		alone += time.Since(began)
+
+		began = time.Now()
+		var group errgroup.Group
+		each := max(1, b.cfg.Each/writers) * 4
+		for _, who := range callers {
+			group.Go(func() error {
+				for range each {
+					if _, err := b.propose(ctx, who); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return Figure{}, err
+		}
+		all += time.Since(began)
+		commits += each * writers
+	}
+	single := float64(b.cfg.Rounds*b.cfg.Each) / alone.Seconds()
+	many := float64(commits) / all.Seconds()
+	return Figure{
+		Name: fmt.Sprintf("commits of %d writers in one organisation", writers), Measured: fmt.Sprintf("%.0f/s", many),
+		Raw: fmt.Sprintf("%.0f/s, one writer through the same runner", single), Ratio: many / single,
+		Promise: fmt.Sprintf("≥ %.0f × one writer", promise), Met: many >= promise*single,
+	}, nil
+}
+
+func (b *run) request(n int64, route string) acts.Request {
+	return acts.Request{Route: route, Key: fmt.Sprint(n), Received: events.At(b.instance.Now())}
 }
 
 // commits: durable commits against raw synced publishes of the same size, one writer each.
@@ -220,8 +289,7 @@ func (b *run) visible(ctx context.Context) (Figure, error) {
 		}
 		next := 0
 		measured, err = times(measured, b.cfg.Each, func() error {
-			b.count++
-			kept, err := b.instance.Acts.Accept(ctx, b.page, b.request("accept"), proposals[next], acts.Acceptance{})
+			kept, err := b.instance.Acts.Accept(ctx, b.page, b.request(b.count.Add(1), "accept"), proposals[next], acts.Acceptance{})
 			next++
 			if err != nil {
 				return err

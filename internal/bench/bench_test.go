@@ -11,8 +11,27 @@ import (
 	"iris.example/iris/internal/embedded"
 )
 
-// BenchmarkCommit is the commit of `iris bench` alone, to look at with -cpuprofile.
+// BenchmarkCommit and BenchmarkTogether are figures of `iris bench` alone, to look at with -cpuprofile and -blockprofile.
 func BenchmarkCommit(b *testing.B) {
+	r, ctx := measuring(b)
+	for b.Loop() {
+		_, err := r.propose(ctx, r.alone)
+		require.NoError(b, err)
+	}
+}
+
+func BenchmarkTogether(b *testing.B) {
+	r, ctx := measuring(b)
+	r.cfg = Config{Rounds: 3, Each: 200}
+	for b.Loop() {
+		f, err := r.together(ctx, 32, 2)
+		require.NoError(b, err)
+		b.ReportMetric(f.Ratio, "ratio")
+	}
+}
+
+func measuring(b *testing.B) (*run, context.Context) {
+	b.Helper()
 	dir, err := os.MkdirTemp("", "iris-bench-")
 	require.NoError(b, err)
 	require.NoError(b, os.Chmod(dir, 0o711))
@@ -24,8 +43,5 @@ func BenchmarkCommit(b *testing.B) {
 	r, err := begin(ctx, Config{}, instance)
 	require.NoError(b, err)
 	b.Cleanup(func() { r.close(ctx) })
-	for b.Loop() {
-		_, err := r.propose(ctx, r.alone)
-		require.NoError(b, err)
-	}
+	return r, ctx
 }

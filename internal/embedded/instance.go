@@ -78,7 +78,7 @@ const (
 	modelsDatabase = "iris"
 	vaultDatabase  = "iris_keys"
 	inboxDurable   = "intake"
-	keyBlock       = 256 // data keys committed ahead: what one writer uses while the next block is fetched
+	keyBlock       = 1024 // data keys committed ahead: what many writers use while the next block is fetched
 	stopTimeout    = 15 * time.Second
 )
 
@@ -261,7 +261,7 @@ func (i *Instance) origin() string { return "http://" + i.listener.Addr().String
 // assemble connects the rooms.
 func (i *Instance) assemble(ctx context.Context) error {
 	i.Codec = events.Codec{Keys: i.Vault, Contract: i.contract}
-	shared := runner.Config{Log: i.Log, Codec: i.Codec, Keys: i.Vault, Screen: screening.New(), Now: i.Now}
+	shared := runner.Config{Log: eventlog.NewGrouped(i.Log), Codec: i.Codec, Keys: i.Vault, Screen: screening.New(), Now: i.Now}
 	members, err := runner.Members(shared)
 	if err != nil {
 		return err

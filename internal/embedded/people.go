@@ -71,7 +71,7 @@ func (i *Instance) Found(ctx context.Context, org string) error {
 		if !p.member {
 			continue
 		}
-		if err := i.admit(ctx, org, p); err != nil {
+		if err := i.Admit(ctx, org, p.subject, p.name); err != nil {
 			return fmt.Errorf("admit %s of organisation %s: %w", p.role, org, err)
 		}
 	}
@@ -158,9 +158,9 @@ func (i *Instance) organise(ctx context.Context, org string, command organisatio
 	return err
 }
 
-// admit gives a person a book, both programs, and the two purposes without which nothing can be kept.
-func (i *Instance) admit(ctx context.Context, org string, p person) error {
-	id, _, err := i.Vault.Register(ctx, org, i.Acts.Issuer, p.subject, p.name)
+// Admit gives a person a book, both programs, and the two purposes without which nothing can be kept.
+func (i *Instance) Admit(ctx context.Context, org, subject, name string) error {
+	id, _, err := i.Vault.Register(ctx, org, i.Acts.Issuer, subject, name)
 	if err != nil {
 		return err
 	}
