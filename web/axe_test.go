@@ -57,6 +57,17 @@ func TestPagesAreAccessible(t *testing.T) {
 	look("forgotten", "/memory?show=forgotten")
 	look("full consents", "/consents")
 
+	// Paper has the texts that the screen folds away, and none of the buttons.
+	shows := func(css string) bool {
+		return browser.Ask[bool](tab, `[...document.querySelectorAll("`+css+`")].some(e => e.checkVisibility({contentVisibilityAuto: true}) && e.getClientRects().length > 0)`)
+	}
+	tab.Visit(b.server.URL + "/memory")
+	require.True(t, shows("nav") && shows("button[value=remember]") && !shows(".terms"))
+	tab.Media("print", "light")
+	require.True(t, !shows("nav") && !shows("button[value=remember]") && shows(".terms") && shows("textarea"))
+	require.Greater(t, len(tab.Print()), 10<<10)
+	tab.Media("", "light")
+
 	tab.Visit(b.server.URL + "/memory")
 	require.EqualValues(t, http.StatusUnprocessableEntity, tab.Press("#p-"+session+" button[value=remember]"))
 	tab.Accessible("a refused answer")

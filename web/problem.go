@@ -64,7 +64,7 @@ func words(p *problem) {
 	case "not_found":
 		p.Why, p.Next = "It is not here, or it is not yours.", "Look at the list as it is now."
 	case "member_required":
-		p.What, p.Why = "There is nothing to show.", "You signed in as someone who is no member here."
+		p.What, p.Why = "There is nothing to show.", "What you signed in with is no member’s own sign-in."
 		p.Next = "Sign out, and sign in as a member."
 	case "consent_required":
 		p.Why, p.Next = "It takes consents that you have not given.", "Tick those that you want to give, and send it again."

@@ -44,6 +44,7 @@ func (v *visit) identify() bool {
 		return false
 	}
 	caller, err := v.site.cfg.Acts.Identify(v.r.Context(), principal)
+	v.caller = caller
 	if err == nil && caller.Member == "" {
 		err = acts.ErrNotAMember
 	}
@@ -51,7 +52,6 @@ func (v *visit) identify() bool {
 		v.fail(err)
 		return false
 	}
-	v.caller = caller
 	return true
 }
 
