@@ -20,6 +20,7 @@ func Types() []Type {
 		TypeMemberRegistered, TypeMembershipStarted, TypeConsentGranted, TypeConsentWithdrawn, TypeConsentDenied,
 		TypeProposalRecorded, TypeProposalRefused, TypeProposalDeclined,
 		TypeMemoryKept, TypeMemoryStated, TypeMemoryForgotten, TypeMemorySuperseded,
+		TypeMemoryRevised, TypeMemoryPaused, TypeMemoryResumed, TypeMemoryRestored,
 		TypeRecallResolved,
 	}
 }
@@ -63,6 +64,14 @@ func New(t Type) (Event, error) {
 		return &MemoryForgotten{}, nil
 	case TypeMemorySuperseded:
 		return &MemorySuperseded{}, nil
+	case TypeMemoryRevised:
+		return &MemoryRevised{}, nil
+	case TypeMemoryPaused:
+		return &MemoryPaused{}, nil
+	case TypeMemoryResumed:
+		return &MemoryResumed{}, nil
+	case TypeMemoryRestored:
+		return &MemoryRestored{}, nil
 	case TypeRecallResolved:
 		return &RecallResolved{}, nil
 	}

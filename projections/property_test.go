@@ -2,6 +2,7 @@ package projections_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -37,7 +38,7 @@ func draw(t *rapid.T) *stream {
 	}
 	for range rapid.IntRange(1, 40).Draw(t, "acts") {
 		member := rapid.SampledFrom(members).Draw(t, "member")
-		switch rapid.IntRange(0, 9).Draw(t, "act") {
+		switch rapid.IntRange(0, 12).Draw(t, "act") {
 		case 0:
 			p := s.proposed("claimed")
 			s.commit(member, p)
@@ -71,8 +72,10 @@ func draw(t *rapid.T) *stream {
 			if l, ok := take(&kept); ok {
 				gone := s.forgotten(l.entry, l.current)
 				s.commit(l.member, gone)
-				if rapid.Bool().Draw(t, "superseded after") {
-					s.commit(l.member, s.superseded(l.entry, gone.RevisionID, s.id()))
+				if rapid.Bool().Draw(t, "restored after") {
+					back := s.restored(l.entry, gone.RevisionID)
+					s.commit(l.member, back)
+					kept = append(kept, life{l.member, l.entry, back.RevisionID})
 				}
 			}
 		case 7:
@@ -86,6 +89,29 @@ func draw(t *rapid.T) *stream {
 		case 9:
 			s.skip(rapid.IntRange(1, 3).Draw(t, "hole"))
 			s.commit(member, &events.MembershipStarted{Program: "atlas"})
+		case 10:
+			if l, ok := take(&kept); ok {
+				edit := s.edited(l.entry, l.current, "edited again")
+				s.commit(l.member, edit)
+				kept = append(kept, life{l.member, l.entry, edit.RevisionID})
+			}
+		case 11:
+			if l, ok := take(&kept); ok {
+				var until *events.Time
+				if rapid.Bool().Draw(t, "with an end") {
+					at := s.clock.Plus(time.Hour)
+					until = &at
+				}
+				pause := s.paused(l.entry, l.current, until)
+				s.commit(l.member, pause)
+				kept = append(kept, life{l.member, l.entry, pause.RevisionID})
+			}
+		case 12:
+			if l, ok := take(&kept); ok {
+				resume := s.resumed(l.entry, l.current)
+				s.commit(l.member, resume)
+				kept = append(kept, life{l.member, l.entry, resume.RevisionID})
+			}
 		}
 	}
 	if len(s.messages) == 0 {

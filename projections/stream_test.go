@@ -204,6 +204,25 @@ func (s *stream) superseded(e events.Entry, previous, winner events.ID) *events.
 	return &events.MemorySuperseded{Revised: s.revise(e, previous), Rule: "most-recent-wins", Winner: winner}
 }
 
+func (s *stream) edited(e events.Entry, previous events.ID, body string) *events.MemoryRevised {
+	return &events.MemoryRevised{
+		Revised: s.revise(e, previous), Origin: events.OriginUserConfirmed, Body: events.Hide(body),
+		Labels: labels(events.CategoryWork, profile), Details: details(),
+	}
+}
+
+func (s *stream) paused(e events.Entry, previous events.ID, until *events.Time) *events.MemoryPaused {
+	return &events.MemoryPaused{Revised: s.revise(e, previous), Until: until}
+}
+
+func (s *stream) resumed(e events.Entry, previous events.ID) *events.MemoryResumed {
+	return &events.MemoryResumed{Revised: s.revise(e, previous)}
+}
+
+func (s *stream) restored(e events.Entry, previous events.ID) *events.MemoryRestored {
+	return &events.MemoryRestored{Revised: s.revise(e, previous), Lifecycle: events.LifecycleActive}
+}
+
 func (s *stream) consent(key events.ConsentKey, expires *events.Time, supersedes events.ID) events.Consent {
 	return events.Consent{RecordVersion: 1, KeyID: s.id(), Supersedes: supersedes, Record: events.Hide(events.ConsentRecord{
 		Key: key, At: s.clock, ExpiresAt: expires, TermsID: "memory", TermsVersion: "2026-11", Source: events.SourceInlinePrompt,

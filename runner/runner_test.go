@@ -287,7 +287,7 @@ func TestAnyCutFoldsToTheSame(t *testing.T) {
 		ctx := context.Background()
 		var made []events.ID
 		for n := range rapid.IntRange(1, 12).Draw(t, "commands") {
-			done, err := writer.Run(ctx, b.command(fmt.Sprint("step ", n), draw(t, n, made)))
+			done, err := writer.Run(ctx, b.command(fmt.Sprint("step ", n), draw(t, n, made, currentOf(t, writer))))
 			if _, refused := aggregates.AsRefusal(err); !refused {
 				require.NoError(t, err)
 			}
@@ -312,19 +312,55 @@ func TestAnyCutFoldsToTheSame(t *testing.T) {
 	})
 }
 
-func draw(t *rapid.T, n int, made []events.ID) member.Command {
-	kind := rapid.IntRange(0, 5).Draw(t, "kind")
-	if kind == 0 && len(made) > 0 {
-		return member.Forget{MemoryID: rapid.SampledFrom(made).Draw(t, "memory"), DontAskAgain: rapid.Bool().Draw(t, "again")}
+// currentOf tells the revision at which each memory stands, for edits.
+func currentOf(t require.TestingT, r *members) map[events.ID]events.ID {
+	current := map[events.ID]events.ID{}
+	state, _ := snapshot(t, r)
+	for id, e := range state.Entries {
+		current[id] = e.RevisionID
 	}
-	if kind == 1 {
+	return current
+}
+
+func draw(t *rapid.T, n int, made []events.ID, current map[events.ID]events.ID) member.Command {
+	kind := rapid.IntRange(0, 9).Draw(t, "kind")
+	if kind <= 4 && len(made) > 0 {
+		return drawMove(t, n, kind, rapid.SampledFrom(made).Draw(t, "memory"), current)
+	}
+	if kind == 5 {
 		return grant(rapid.SampledFrom(events.ConsentKeys()).Draw(t, "key"))
 	}
 	body := words(fmt.Sprintf("Likes the number %d.", n)).(member.StateWords)
-	if kind == 2 {
+	if kind == 6 {
 		body.Subject = "number" // the newer supersedes the one before
 	}
 	return body
+}
+
+func drawMove(t *rapid.T, n, kind int, id events.ID, current map[events.ID]events.ID) member.Command {
+	switch kind {
+	case 0:
+		return member.Forget{MemoryID: id, DontAskAgain: rapid.Bool().Draw(t, "again")}
+	case 1:
+		return member.Restore{MemoryID: id}
+	case 2:
+		if rapid.Bool().Draw(t, "with an end") {
+			until := events.At(time.Date(2026, 12, 24, 0, 0, n, 0, time.UTC))
+			return member.Pause{MemoryID: id, Until: &until}
+		}
+		return member.Pause{MemoryID: id}
+	case 3:
+		return member.Resume{MemoryID: id}
+	}
+	edit := member.Edit{MemoryID: id, IfMatch: current[id]}
+	if rapid.Bool().Draw(t, "the text") {
+		body := fmt.Sprintf("Liked the number %d.", n)
+		edit.Body = &body
+	} else {
+		subject := "number" // and may supersede another
+		edit.Subject = &subject
+	}
+	return edit
 }
 
 func snapshot(t require.TestingT, r *members) (state member.State, position uint64) {

@@ -67,6 +67,14 @@ func filled(t *testing.T, typ events.Type) events.Event {
 		return &events.MemoryForgotten{Revised: revised, ForgetAt: noon, Print: events.Hide("p")}
 	case events.TypeMemorySuperseded:
 		return &events.MemorySuperseded{Revised: revised, Rule: "most-recent-wins", Winner: otherID}
+	case events.TypeMemoryRevised:
+		return &events.MemoryRevised{Revised: revised, Origin: events.OriginUserConfirmed, Body: body, Labels: labels, Details: details}
+	case events.TypeMemoryPaused:
+		return &events.MemoryPaused{Revised: revised, Until: &noon}
+	case events.TypeMemoryResumed:
+		return &events.MemoryResumed{Revised: revised}
+	case events.TypeMemoryRestored:
+		return &events.MemoryRestored{Revised: revised, Lifecycle: events.LifecycleActive}
 	case events.TypeRecallResolved:
 		return &events.RecallResolved{
 			Action: events.ActionRecallResolved, PolicyID: events.RecallPolicyID, Severity: "warning", RecallID: otherID, MemberID: someID, At: noon,

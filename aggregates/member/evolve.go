@@ -32,7 +32,24 @@ func Evolve(s *State, r events.Recorded) *State {
 	case *events.MemoryForgotten:
 		s.decline(e.Print.Plain)
 		if entry := s.revised(e.Revised, r); entry != nil {
+			entry.BeforeForget = entry.Lifecycle
 			entry.Lifecycle, entry.ForgetAt = events.LifecyclePaused, &e.ForgetAt
+		}
+	case *events.MemoryRevised:
+		if entry := s.revised(e.Revised, r); entry != nil {
+			s.reviseText(entry, e)
+		}
+	case *events.MemoryPaused:
+		if entry := s.revised(e.Revised, r); entry != nil {
+			pauseEntry(entry, e.Until, r.RecordedAt)
+		}
+	case *events.MemoryResumed:
+		if entry := s.revised(e.Revised, r); entry != nil {
+			entry.Lifecycle, entry.Suppression = events.LifecycleActive, nil
+		}
+	case *events.MemoryRestored:
+		if entry := s.revised(e.Revised, r); entry != nil {
+			entry.Lifecycle, entry.ForgetAt, entry.BeforeForget = e.Lifecycle, nil, ""
 		}
 	case *events.MemorySuperseded:
 		if entry := s.revised(e.Revised, r); entry != nil {

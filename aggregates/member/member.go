@@ -41,8 +41,9 @@ type Entry struct {
 	BodyCommitment, LabelsCommitment                string // of the events that carry them
 	Suppression                                     *events.Suppression
 	ProposedBy                                      events.ProposedBy
-	ExpiresAt                                       *events.Time // a draft's lapse
-	ForgetAt                                        *events.Time // set while softly forgotten
+	ExpiresAt                                       *events.Time     // a draft's lapse
+	ForgetAt                                        *events.Time     // set while softly forgotten
+	BeforeForget                                    events.Lifecycle // what a restore returns to; empty when not forgotten
 	ReferenceCount                                  int
 	CreatedAt, UpdatedAt                            events.Time
 	Provenance                                      []Provenance
@@ -265,6 +266,14 @@ func Decide(s *State, c Command, env aggregates.Env) ([]events.Event, error) {
 		return decline(s, c, env)
 	case Forget:
 		return forget(s, c, env)
+	case Edit:
+		return edit(s, c, env)
+	case Pause:
+		return pause(s, c, env)
+	case Resume:
+		return resume(s, c, env)
+	case Restore:
+		return restore(s, c, env)
 	case Grant:
 		return grant(s, c, env)
 	case Deny:

@@ -33,7 +33,7 @@ type story struct {
 
 type act struct {
 	After    string // moves the clock before the act: "24h"
-	Do       string // propose, accept, decline, state, forget, grant, deny, withdraw, join
+	Do       string // propose, accept, decline, state, edit, pause, resume, forget, restore, grant, deny, withdraw, join
 	Name     string // names the memory that the act makes; later acts refer to it by Of
 	Of       string
 	Body     *string
@@ -53,7 +53,10 @@ type act struct {
 	Consents []events.ConsentKey
 	Key      events.ConsentKey
 	Terms    string
-	Expires  string // from now: "1h"
+	Expires  string  // from now: "1h"
+	Until    string  // of a pause, from now
+	About    *string // an edit's subject
+	Stale    bool    // an edit of the revision before the current one
 }
 
 type then struct {
@@ -76,6 +79,9 @@ type expected struct {
 	Missing  []events.ConsentKey
 	Forget   string // ForgetAt, from now
 	Print    *bool  // a fingerprint keeps the fact from coming back
+	Until    string // of a pause, from now
+	Subject  *string
+	Becomes  events.Lifecycle // of a restore
 }
 
 // world runs acts against the pure room alone: its clock, ids and keys are numbers.
@@ -186,14 +192,24 @@ func (a act) command(w *world) member.Command {
 		return member.Decline{ProposalID: w.id(a.Of), AskAgain: a.AskAgain}
 	case "forget":
 		return member.Forget{MemoryID: w.id(a.Of), DontAskAgain: a.DontAskAgain}
+	case "edit":
+		edit := member.Edit{MemoryID: w.id(a.Of), Body: a.Body, Category: a.Category, Subject: a.About}
+		if e := w.state.Entries[edit.MemoryID]; e != nil {
+			edit.IfMatch = e.RevisionID
+			if a.Stale {
+				edit.IfMatch = e.PreviousRevisionID
+			}
+		}
+		return edit
+	case "pause":
+		return member.Pause{MemoryID: w.id(a.Of), Until: w.fromNow(a.Until)}
+	case "resume":
+		return member.Resume{MemoryID: w.id(a.Of)}
+	case "restore":
+		return member.Restore{MemoryID: w.id(a.Of)}
 	case "grant":
 		grant := member.Grant{Answer: answer, Source: events.SourceSettingsToggle, Locale: "en", Shown: "May I?"}
-		if a.Expires != "" {
-			d, err := time.ParseDuration(a.Expires)
-			require.NoError(w.t, err)
-			at := w.now.Plus(d)
-			grant.ExpiresAt = &at
-		}
+		grant.ExpiresAt = w.fromNow(a.Expires)
 		return grant
 	case "deny":
 		return member.Deny{Answer: answer, Source: events.SourceSettingsToggle, Locale: "en", Shown: "May I?"}
@@ -207,6 +223,17 @@ func (a act) command(w *world) member.Command {
 	}
 	require.Failf(w.t, "the story asks for an act that doesn't exist", "%q", a.Do)
 	return nil
+}
+
+// fromNow is the instant of the act, one second on, and d.
+func (w *world) fromNow(d string) *events.Time {
+	if d == "" {
+		return nil
+	}
+	parsed, err := time.ParseDuration(d)
+	require.NoError(w.t, err)
+	at := w.now.Plus(time.Second + parsed)
+	return &at
 }
 
 func (a act) draft() member.Draft {
@@ -311,6 +338,18 @@ func (x expected) check(t *testing.T, w *world, got events.Event) {
 		seen.Print, seen.Forget, of = present(e.Print.Plain), e.ForgetAt.Sub(w.now.Time).String(), e.MemoryID
 	case *events.MemorySuperseded:
 		seen.Rule, of = e.Rule, e.MemoryID
+	case *events.MemoryRevised:
+		seen.Body, seen.Category, seen.Origin, of = &e.Body.Plain, e.Labels.Plain.Category, e.Origin, e.MemoryID
+		seen.Subject = &e.Labels.Plain.Subject
+	case *events.MemoryPaused:
+		of = e.MemoryID
+		if e.Until != nil {
+			seen.Until = e.Until.Sub(w.now.Time).String()
+		}
+	case *events.MemoryResumed:
+		of = e.MemoryID
+	case *events.MemoryRestored:
+		seen.Becomes, of = e.Lifecycle, e.MemoryID
 	}
 	if x.Of != "" {
 		require.Equal(t, w.id(x.Of), of)
@@ -342,6 +381,9 @@ func (x expected) leaveOut(seen *expected) {
 	}
 	if x.Missing == nil {
 		seen.Missing = nil
+	}
+	if x.Subject == nil {
+		seen.Subject = nil
 	}
 	if x.Reason == "" {
 		seen.Reason = ""

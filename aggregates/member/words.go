@@ -43,15 +43,14 @@ func stateWords(s *State, c StateWords, env aggregates.Env) ([]events.Event, err
 // forget hides an entry at once and sets the instant at which it is shredded (spec 1.2). Forgetting what is forgotten is no
 // error: the member sees that it is so.
 func forget(s *State, c Forget, env aggregates.Env) ([]events.Event, error) {
-	e, ok := s.Entries[c.MemoryID]
-	if !ok || e.Lifecycle == events.LifecycleDraft || e.Lifecycle == events.LifecycleTombstoned {
-		return nil, aggregates.Refuse("memory_unknown", "spec 10.3")
-	}
-	if e.ForgetAt != nil {
+	e, err := s.entry(c.MemoryID)
+	switch {
+	case err != nil:
+		return nil, err
+	case e.Forgotten(env.Now):
 		return nil, nil
-	}
-	if e.Lifecycle != events.LifecyclePaused && !e.Lifecycle.MayBecome(events.LifecyclePaused) {
-		return nil, aggregates.Refuse("invalid_lifecycle_transition", "spec 1.2")
+	case !e.Kept(env.Now):
+		return nil, refuseMove()
 	}
 	event := &events.MemoryForgotten{Revised: e.revise(env.NewID(0)), ForgetAt: plus(env.Now, env.Policy.ForgetGrace())}
 	if c.DontAskAgain {

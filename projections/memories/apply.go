@@ -49,6 +49,14 @@ func revisedBy(e events.Event) *events.Revised {
 		return &event.Revised
 	case *events.MemorySuperseded:
 		return &event.Revised
+	case *events.MemoryRevised:
+		return &event.Revised
+	case *events.MemoryPaused:
+		return &event.Revised
+	case *events.MemoryResumed:
+		return &event.Revised
+	case *events.MemoryRestored:
+		return &event.Revised
 	}
 	return nil
 }
@@ -75,6 +83,17 @@ func (c *Changes) Apply(e events.Recorded) error {
 		})
 	case *events.MemorySuperseded:
 		return c.revise(e, event.Revised, func(r *Record) { r.Lifecycle = events.LifecycleSuperseded })
+	case *events.MemoryRevised:
+		return c.revise(e, event.Revised, func(r *Record) {
+			r.Origin = event.Origin
+			r.label(event.Labels.Plain)
+		})
+	case *events.MemoryPaused:
+		return c.revise(e, event.Revised, func(r *Record) { r.pause(event.Until) })
+	case *events.MemoryResumed:
+		return c.revise(e, event.Revised, func(r *Record) { r.Lifecycle = events.LifecycleActive })
+	case *events.MemoryRestored:
+		return c.revise(e, event.Revised, func(r *Record) { r.Lifecycle, r.ForgetAt = event.Lifecycle, nil })
 	}
 	return nil
 }
@@ -157,6 +176,14 @@ func (r *Record) label(labels events.Labels) {
 	key := labels.Scope.Key(r.MemberID)
 	r.ScopeKind, r.ScopeKey, r.AdapterScope = &labels.Scope.Kind, &key, &labels.AdapterScope
 	r.TenantID, r.Category = labels.TenantID, &labels.Category
+}
+
+// pause: one with an end is a suppression, which the book knows and no row does, and leaves or makes the lifecycle active.
+func (r *Record) pause(until *events.Time) {
+	r.Lifecycle = events.LifecyclePaused
+	if until != nil {
+		r.Lifecycle = events.LifecycleActive
+	}
 }
 
 func optional(id events.ID) *events.ID {
