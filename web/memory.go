@@ -275,36 +275,41 @@ func (v *visit) readConsents(p *memoryPage) error {
 	if err != nil {
 		return err
 	}
-	lacking := map[events.ConsentKey]bool{}
+	states := map[events.ConsentKey]events.ConsentState{}
 	for _, c := range list {
-		lacking[c.Key] = c.State != events.StateGranted
-		if c.Key == events.PurposeDataProcessing || c.Key == events.PurposeDataStorage {
-			if lacking[c.Key] && c.State != events.StateNever {
-				p.Paused = append(p.Paused, withoutConsent(c.Key))
-			}
+		states[c.Key] = c.State
+		if (c.Key == events.PurposeDataProcessing || c.Key == events.PurposeDataStorage) && takenBack(c.State) {
+			p.Paused = append(p.Paused, withoutConsent(c.Key))
 		}
 	}
 	for _, d := range p.Days {
 		for i := range d.Memories {
 			if m := &d.Memories[i]; m.DerivedSuppression != nil || m.NotUsed == "" {
-				m.NotUsed = lacked(m.Memory, lacking, m.NotUsed)
+				m.NotUsed = lacked(m.Memory, states, m.NotUsed)
 			}
 		}
 	}
 	return nil
 }
 
-func lacked(m acts.Memory, lacking map[events.ConsentKey]bool, otherwise string) string {
-	keys := []events.ConsentKey{events.PurposeDataProcessing, events.PurposeDataStorage}
+func takenBack(s events.ConsentState) bool { return s != events.StateGranted && s != events.StateNever }
+
+// lacked names the first consent that the memory rests on and that doesn't stand; a category may be taken back that was never
+// needed (spec 2.2).
+func lacked(m acts.Memory, states map[events.ConsentKey]events.ConsentState, otherwise string) string {
 	for _, c := range m.Consent {
-		keys = append(keys, c.Category)
-	}
-	for _, key := range keys {
-		if lacking[key] {
-			return fmt.Sprintf("The consent “%s” is not granted now.", consentName(key))
+		if states[c.Category] != events.StateGranted {
+			return lackedWords(c.Category)
 		}
 	}
+	if key := events.ConsentKey(m.Category); m.DerivedSuppression != nil && takenBack(states[key]) {
+		return lackedWords(key)
+	}
 	return otherwise
+}
+
+func lackedWords(key events.ConsentKey) string {
+	return fmt.Sprintf("The consent “%s” is not granted now.", consentName(key))
 }
 
 // readEmpty finds which of the texts an empty list gets. Lagging never looks like empty: the page then says that it is saving.

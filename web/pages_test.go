@@ -339,6 +339,41 @@ func TestOwnWordsWithTheConsentsThatTheyNeed(t *testing.T) {
 	require.Contains(t, v.post("/memory", same).said(), "Nothing was changed: you have these words kept already.")
 }
 
+func TestWhyAMemoryIsNotUsed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.member("ann")
+	v := b.signedIn("ann")
+	used := func(id events.ID) string {
+		row := between(v.get("/memory").body, `id="m-`+string(id)+`"`, "</article>")
+		return between(row, "<dt>Used</dt><dd>", "</dd>")
+	}
+	const yesUsed, not = "Yes, where it matters", `<span class="unused">Not used now.</span> `
+
+	// What is kept for a session alone never needed the consent to store.
+	session := b.propose("ann", acts.Proposal{Body: "Wants it short.", Scope: events.Scope{Kind: events.ScopeSession, SessionID: "s-81"}})
+	form := yes(t, v.get("/memory"), session, "Wants it short.", "data_processing")
+	form.Set("keep", "session")
+	require.Contains(t, v.post("/proposals/"+string(session), form).said(), "Remembered")
+	require.Equal(t, yesUsed, used(session))
+
+	b.consent("ann", "grant", "data_storage", "sensitive_data", "medical")
+	medical := b.remember("ann", "Has asthma.", events.CategoryMedical)
+	work := b.remember("ann", "Reviews on Mondays.", events.CategoryWork)
+	require.Equal(t, yesUsed, used(medical))
+	b.consent("ann", "deny", "medical")
+	require.Equal(t, not+"The consent “Medical” is not granted now.", used(medical))
+	require.Equal(t, yesUsed, used(work))
+	b.consent("ann", "deny", "work")
+	require.Equal(t, not+"The consent “Work” is not granted now.", used(work))
+	b.consent("ann", "grant", "work", "medical")
+	require.Equal(t, yesUsed, used(work))
+	b.consent("ann", "deny", "data_processing")
+	for _, id := range []events.ID{session, medical, work} {
+		require.Equal(t, not+"The consent “Use what is remembered” is not granted now.", used(id))
+	}
+}
+
 func TestAConsentTakesOneStepEitherWay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
