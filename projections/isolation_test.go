@@ -32,6 +32,8 @@ func twoOrganisations(t testing.TB) (*bundle, *stream) {
 		b.project(s)
 		access := newStream(org)
 		access.recall(access.resolved(access.id()))
+		access.recall(access.resolved(access.id()))
+		access.messages[1].Body = []byte("[]")
 		b.project(access, overAccess(access))
 	}
 	return b, s

@@ -25,6 +25,24 @@ func OfOrganisation() []engine.Projection {
 // OfAccess are made from an organisation's access stream.
 func OfAccess() []engine.Projection { return []engine.Projection{recalls.Projection{}} }
 
+// Line is what carries some read models of an organisation: its name, its stream, and what it does about poison.
+type Line struct {
+	Name        string
+	Stream      string
+	Projections []engine.Projection
+	Opens       []string // the sealed fields whose text the projections need; the rest stays closed
+	Park        bool     // else it stops: consent, visibility and expiry fail closed (spec 9.4)
+}
+
+// Lines are all lines of an organisation. Whoever adds a read model adds it here, and is rebuilt with the others.
+func Lines(org string) []Line {
+	stream, access := events.StreamFor(org), events.AccessStreamFor(org)
+	return []Line{
+		{Name: stream, Stream: stream, Projections: OfOrganisation(), Opens: []string{"labels", "record"}},
+		{Name: access, Stream: access, Projections: OfAccess(), Opens: []string{"ask"}, Park: true},
+	}
+}
+
 // Beginner is a pool or a connection of iris_projector.
 type Beginner interface {
 	Begin(ctx context.Context) (pgx.Tx, error)

@@ -69,7 +69,8 @@ func (b *bundle) config(s *stream, change ...func(*engine.Config)) engine.Config
 
 func overAccess(s *stream) func(*engine.Config) {
 	return func(c *engine.Config) {
-		c.Stream, c.Projections = events.AccessStreamFor(s.org), projections.OfAccess()
+		c.Stream, c.Projections, c.Park = events.AccessStreamFor(s.org), projections.OfAccess(), true
+		c.Read = s.read
 	}
 }
 
@@ -111,14 +112,14 @@ func (b *bundle) await(marks *engine.Watermarks, c engine.Config, position uint6
 	require.NoError(b.t, marks.Wait(ctx, c.Organisation, c.Stream, position))
 }
 
-var tables = []string{"cursors", "gaps", "memory_records", "memory_revisions", "proposals", "consents", "recalls"}
+var tables = []string{"cursors", "gaps", "memory_records", "memory_revisions", "proposals", "consents", "recalls", "parked_commits"}
 
 // dump is every row of every table, as text.
 func (b *bundle) dump() map[string][]string {
 	b.t.Helper()
 	all := map[string][]string{}
 	for _, table := range tables {
-		rows, err := b.super.Query(context.Background(), "SELECT t::text FROM "+table+" t ORDER BY 1")
+		rows, err := b.super.Query(context.Background(), "SELECT (to_jsonb(t) - 'first_seen')::text FROM "+table+" t ORDER BY 1")
 		require.NoError(b.t, err)
 		all[table], err = pgx.CollectRows(rows, pgx.RowTo[string])
 		require.NoError(b.t, err)

@@ -286,7 +286,7 @@ func (i *Instance) recalls(members *runner.Runner[*member.State, member.Command]
 func (i *Instance) startWorkers(ctx context.Context) (err error) {
 	i.projector, err = projector.New(projector.Config{
 		Organisations: organisations(), DatabaseURL: i.databases.URL(modelsDatabase, migrations.Projector), Follow: engine.Followed(i.Log),
-		Decoder: i.Codec, Announce: i.marks, Logger: i.cfg.Logger,
+		Codec: i.Codec, Read: i.Log.At, Announce: i.marks, Logger: i.cfg.Logger,
 	})
 	if err != nil {
 		return err

@@ -33,15 +33,20 @@ type Decoder interface {
 	Decode(ctx context.Context, position uint64, body []byte) (events.Commit, error)
 }
 
-// Announcer hears how far a line has come, after the transaction that brought it there. It must not block.
+// Announcer hears how far a line has come. It must not block.
 type Announcer interface {
-	Announce(org, stream string, position uint64)
+	// Announce comes after the transaction that brought the line there.
+	Announce(org, line string, position uint64)
+	// Resumed comes when a line begins: the position is what its cursor says, which may lie before what was announced, of a
+	// database that was dropped.
+	Resumed(org, line string, position uint64)
 }
 
 // Config says what a line carries where. DatabaseURL connects as iris_projector, which row-level security doesn't hold.
 type Config struct {
 	Organisation string
 	Stream       string
+	Name         string // of the line and its cursor; default the stream's: a second line over it has another
 	DatabaseURL  string
 	Schema       string // default iris
 	Projections  []Projection
@@ -52,12 +57,28 @@ type Config struct {
 	Backoff      time.Duration // the first wait after a failure, doubled up to MaxBackoff; default 50 ms
 	MaxBackoff   time.Duration // default 5 s
 	Report       func(Status)  // hears every change of state; default: nobody
+
+	// Park sets a commit that can't be applied aside after Attempts tries, and what its aggregate has after it, and goes on. Lines
+	// that say what may be used never do: they stop (spec 9.4).
+	Park     bool
+	Attempts int // default 3
+
+	// Read gets one message again, for what was parked. Needed by Retry and Discard only.
+	Read func(ctx context.Context, stream string, position uint64) (log.Message, error)
+	// Mend makes a database or tables that aren't there. Default: nothing, and the line says what is missing.
+	Mend func(ctx context.Context) error
 }
 
 // WithDefaults fills what is empty.
 func (c Config) WithDefaults() Config {
+	if c.Name == "" {
+		c.Name = c.Stream
+	}
 	if c.Schema == "" {
 		c.Schema = "iris"
+	}
+	if c.Attempts == 0 {
+		c.Attempts = 3
 	}
 	if c.MaxBatch == 0 {
 		c.MaxBatch = 500
@@ -81,6 +102,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("%w: organisation, stream and database must be named", ErrConfig)
 	case len(c.Projections) == 0 || c.Follow == nil || c.Decoder == nil || c.Announce == nil:
 		return fmt.Errorf("%w: projections, source, decoder and announcer must be given", ErrConfig)
+	case c.Attempts < 1:
+		return fmt.Errorf("%w: at least one attempt", ErrConfig)
 	case c.MaxBatch < 1 || c.Backoff < 1 || c.MaxBackoff < c.Backoff:
 		return fmt.Errorf("%w: batch and backoff must be positive, the backoff below its maximum", ErrConfig)
 	}

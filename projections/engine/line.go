@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
-	"iris.example/iris/events"
 )
 
 // State says what a line is doing.
@@ -29,13 +27,21 @@ type Status struct {
 	Stream       string
 	State        State
 	Position     uint64
-	Failures     int // since it last got on
+	Name         string // of the line; the stream's, unless another line reads it too
+	Failures     int    // since it last got on
 	Err          error
+
+	// Counted since the line began, for metrics. What stands parked and what was missing is in the tables.
+	Commits uint64 // applied
+	Parked  uint64 // set aside, those behind a parked one included
+	Missing uint64 // positions that the stream no longer had
 }
 
 // Line carries one stream of one organisation. Run it once.
 type Line struct {
 	config Config
+
+	tries map[uint64]int // by position, of poison; Run's alone
 
 	mu     sync.Mutex // guards status
 	status Status
@@ -47,7 +53,9 @@ func New(config Config) (*Line, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	return &Line{config: config, status: Status{Organisation: config.Organisation, Stream: config.Stream, State: Starting}}, nil
+	return &Line{config: config, tries: map[uint64]int{}, status: Status{
+		Organisation: config.Organisation, Stream: config.Stream, Name: config.Name, State: Starting,
+	}}, nil
 }
 
 // Status is safe to ask from any goroutine.
@@ -66,8 +74,8 @@ func (l *Line) change(change func(*Status)) Status {
 	return status
 }
 
-// Run follows the stream until ctx ends, which is no error, or until a commit stops the line: ErrPoison. Anything else is tried
-// again from the cursor, ever more slowly.
+// Run follows the stream until ctx ends, which is no error, or until a commit stops the line: ErrPoison, of a line that doesn't
+// park. Anything else is tried again from the cursor, ever more slowly.
 func (l *Line) Run(ctx context.Context) error {
 	wait := l.config.Backoff
 	for {
@@ -77,13 +85,18 @@ func (l *Line) Run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			l.change(func(s *Status) { s.State, s.Err = Stopped, nil })
 			return nil
-		case errors.Is(err, ErrPoison):
+		case errors.Is(err, ErrPoison) && !l.config.Park:
 			l.change(func(s *Status) { s.State, s.Err = Stopped, err })
 			return err
 		}
 		status := l.change(func(s *Status) { s.State, s.Err, s.Failures = Retrying, err, s.Failures+1 })
 		if status.Position > before {
 			wait = l.config.Backoff
+		}
+		if l.config.Mend != nil && gone(err) {
+			if err := l.config.Mend(ctx); err != nil {
+				l.change(func(s *Status) { s.Err = err })
+			}
 		}
 		pause(ctx, wait)
 		wait = min(2*wait, l.config.MaxBackoff)
@@ -110,7 +123,7 @@ func (l *Line) follow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.stands(position)
+	l.resumes(position)
 	source, err := l.config.Follow(ctx, l.config.Stream, position)
 	if err != nil {
 		return fmt.Errorf("follow %s after %d: %w", l.config.Stream, position, err)
@@ -122,9 +135,9 @@ func (l *Line) follow(ctx context.Context) error {
 			return fmt.Errorf("read %s after %d: %w", l.config.Stream, position, err)
 		}
 		// What decodes is applied before an error ends this life: a line stops right before what stops it.
-		commits, stop := l.decode(ctx, position, messages)
-		if len(commits) > 0 {
-			reached, err := l.apply(ctx, conn, position, commits)
+		items, stop := l.decode(ctx, position, messages)
+		if len(items) > 0 {
+			reached, err := l.apply(ctx, conn, position, items)
 			if reached > position {
 				position = reached
 				l.stands(position)
@@ -139,34 +152,53 @@ func (l *Line) follow(ctx context.Context) error {
 	}
 }
 
-// stands tells where the line is. Failures are forgotten only once it got on.
-func (l *Line) stands(position uint64) {
-	l.change(func(s *Status) {
-		if position > s.Position {
-			s.Failures = 0
-		}
-		s.State, s.Position, s.Err = Following, position, nil
-	})
-	l.config.Announce.Announce(l.config.Organisation, l.config.Stream, position)
+// resumes believes the cursor, also where it lies before what was known: the database may be another one now.
+func (l *Line) resumes(position uint64) {
+	l.change(func(s *Status) { s.State, s.Position, s.Err = Following, position, nil })
+	l.config.Announce.Resumed(l.config.Organisation, l.config.Name, position)
 }
 
-// apply writes all commits in one transaction. Where one of them can't be applied, it writes those before it and stops there.
-func (l *Line) apply(ctx context.Context, conn *pgx.Conn, position uint64, commits []events.Commit) (uint64, error) {
-	err := l.transact(ctx, conn, position, commits)
-	var stop *unappliable
-	if !errors.As(err, &stop) {
-		if err != nil {
-			return position, err
+// stands tells where the line is. Failures are forgotten only once it got on.
+func (l *Line) stands(position uint64) {
+	l.change(func(s *Status) { s.State, s.Position, s.Err, s.Failures = Following, position, nil, 0 })
+	for tried := range l.tries {
+		if tried <= position {
+			delete(l.tries, tried)
 		}
-		return commits[len(commits)-1].Position, nil
 	}
-	if stop.index > 0 {
-		if err := l.transact(ctx, conn, position, commits[:stop.index]); err != nil {
-			return position, err
+	l.config.Announce.Announce(l.config.Organisation, l.config.Name, position)
+}
+
+// exhausted counts a try of poison and says whether the line has tried enough to park it.
+func (l *Line) exhausted(position uint64) bool {
+	l.tries[position]++
+	return l.config.Park && l.tries[position] >= l.config.Attempts
+}
+
+// apply writes all items in one transaction. Where one of them can't be applied it is parked, or those before it are written and
+// the line stops there.
+func (l *Line) apply(ctx context.Context, conn *pgx.Conn, position uint64, items []item) (uint64, error) {
+	for {
+		err := l.transact(ctx, conn, position, items)
+		var stop *unappliable
+		if !errors.As(err, &stop) {
+			if err != nil {
+				return position, err
+			}
+			return items[len(items)-1].commit.Position, nil
 		}
-		position = commits[stop.index-1].Position
+		if l.exhausted(items[stop.index].commit.Position) {
+			items[stop.index].poison = stop
+			continue
+		}
+		if stop.index > 0 {
+			if err := l.transact(ctx, conn, position, items[:stop.index]); err != nil {
+				return position, err
+			}
+			position = items[stop.index-1].commit.Position
+		}
+		return position, stop
 	}
-	return position, stop
 }
 
 // unappliable is a commit that doesn't follow from the rows before it.

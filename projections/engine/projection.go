@@ -3,8 +3,9 @@
 // It guarantees: rows, cursor and gaps change in one transaction, and the cursor row is the lock, so that delivery at least
 // once has its effect exactly once, however many lines run; a commit at or below the cursor changes nothing; a position that
 // the stream no longer has is recorded, never a stall; nothing is skipped. What can't be decoded or doesn't follow from the
-// rows before it stops the line, after everything before it has been applied, and the line says so. What the database or the
-// network did is tried again from the cursor until the context ends.
+// rows before it stops the line, after everything before it has been applied, and the line says so; a line that says nothing
+// about what may be used parks it instead, with whatever its aggregate has behind it. What the database or the network did is
+// tried again from the cursor until the context ends.
 //
 // A projection has no clock, randomness or effect: the same events give the same rows in any batching.
 package engine

@@ -24,78 +24,108 @@ const (
 // transact moves the cursor, which takes the lock, reads the rows that the commits build upon, applies the commits and writes
 // what changed: two round trips however many commits. A failed transaction leaves the connection unusable: the line's life
 // ends with it, unless nothing but the commits was wrong.
-func (l *Line) transact(ctx context.Context, conn *pgx.Conn, position uint64, commits []events.Commit) error {
-	org, stream := l.config.Organisation, l.config.Stream
-	changes := make([]Changes, len(l.config.Projections))
+func (l *Line) transact(ctx context.Context, conn *pgx.Conn, position uint64, items []item) error {
+	org, name := l.config.Organisation, l.config.Name
 	begin := &pgx.Batch{}
 	begin.Queue("BEGIN")
-	begin.Queue(moveCursor, org, stream, position, commits[len(commits)-1].Position).Exec(func(tag pgconn.CommandTag) error {
+	begin.Queue(moveCursor, org, name, position, items[len(items)-1].commit.Position).Exec(func(tag pgconn.CommandTag) error {
 		if tag.RowsAffected() != 1 {
-			return fmt.Errorf("%w: %s is no longer at %d", ErrLostLock, stream, position)
+			return fmt.Errorf("%w: %s is no longer at %d", ErrLostLock, name, position)
 		}
 		return nil
 	})
-	for i, projection := range l.config.Projections {
-		changes[i] = projection.Begin(org)
-		expect(changes[i], commits)
-		changes[i].Load(begin)
+	aside := newAside(l.config.Attempts)
+	if l.config.Park {
+		aside.queueLoad(begin, org, name)
 	}
+	changes := l.begin(begin, items)
 	if err := conn.SendBatch(ctx, begin).Close(); err != nil {
 		return fmt.Errorf("begin at %d: %w", position, err)
 	}
-	if err := l.applyAll(changes, commits); err != nil {
+	applied, err := l.applyAll(changes, items, aside)
+	if err != nil {
 		return errors.Join(err, rollback(ctx, conn))
 	}
 	end := &pgx.Batch{}
-	queueGaps(end, org, stream, position, commits)
+	missing := queueGaps(end, org, name, position, items)
+	aside.queueNew(end, org, name)
 	for _, c := range changes {
 		c.Write(end)
 	}
-	end.Queue("COMMIT").Exec(func(tag pgconn.CommandTag) error {
+	queueCommit(end)
+	if err := conn.SendBatch(ctx, end).Close(); err != nil {
+		return fmt.Errorf("write after %d: %w", position, err)
+	}
+	l.change(func(s *Status) {
+		s.Commits, s.Parked, s.Missing = s.Commits+applied, s.Parked+uint64(len(aside.fresh)), s.Missing+missing
+	})
+	return nil
+}
+
+func queueCommit(b *pgx.Batch) {
+	b.Queue("COMMIT").Exec(func(tag pgconn.CommandTag) error {
 		if tag.String() != "COMMIT" {
 			return fmt.Errorf("the transaction ended with %s", tag)
 		}
 		return nil
 	})
-	if err := conn.SendBatch(ctx, end).Close(); err != nil {
-		return fmt.Errorf("write after %d: %w", position, err)
-	}
-	return nil
 }
 
-func expect(changes Changes, commits []events.Commit) {
-	for _, commit := range commits {
-		for _, e := range commit.Events {
-			changes.Expect(e)
+// begin queues the reads of what the items build upon.
+func (l *Line) begin(b *pgx.Batch, items []item) []Changes {
+	changes := make([]Changes, len(l.config.Projections))
+	for i, projection := range l.config.Projections {
+		changes[i] = projection.Begin(l.config.Organisation)
+		for _, item := range items {
+			for _, e := range item.events() {
+				changes[i].Expect(e)
+			}
 		}
+		changes[i].Load(b)
 	}
+	return changes
 }
 
-func (l *Line) applyAll(changes []Changes, commits []events.Commit) error {
-	for i, commit := range commits {
-		for _, e := range commit.Events {
+// events are those that can be applied.
+func (i item) events() []events.Recorded {
+	if i.poison != nil || i.fence {
+		return nil
+	}
+	return i.commit.Events
+}
+
+// applyAll applies what isn't set aside, and counts it.
+func (l *Line) applyAll(changes []Changes, items []item, aside *aside) (applied uint64, err error) {
+	for n, i := range items {
+		if i.fence || aside.takes(i) {
+			continue
+		}
+		for _, e := range i.commit.Events {
 			for j, projection := range l.config.Projections {
 				if err := changes[j].Apply(e); err != nil {
 					cause := fmt.Errorf("%s: event %s at %d: %w", projection.Name(), e.Type, e.Position, err)
-					return &unappliable{i, cause}
+					return applied, &unappliable{n, cause}
 				}
 			}
 		}
+		applied++
 	}
-	return nil
+	return applied, nil
 }
 
-func queueGaps(b *pgx.Batch, org, stream string, position uint64, commits []events.Commit) {
+func queueGaps(b *pgx.Batch, org, name string, position uint64, items []item) (missing uint64) {
 	var first, last []int64
-	for _, commit := range commits {
-		if commit.Position > position+1 {
-			first, last = append(first, int64(position+1)), append(last, int64(commit.Position-1))
+	for _, i := range items {
+		if at := i.commit.Position; at > position+1 {
+			first, last = append(first, int64(position+1)), append(last, int64(at-1))
+			missing += at - 1 - position
 		}
-		position = commit.Position
+		position = i.commit.Position
 	}
 	if len(first) > 0 {
-		b.Queue(insertGaps, org, stream, first, last)
+		b.Queue(insertGaps, org, name, first, last)
 	}
+	return missing
 }
 
 // connect makes the line's own connection. Only here may a commit be acknowledged before it is on the disk: cursor and rows are
@@ -137,7 +167,7 @@ func rollback(ctx context.Context, conn *pgx.Conn) error {
 
 // resume reads the cursor, making it where the line never ran.
 func (l *Line) resume(ctx context.Context, conn *pgx.Conn) (uint64, error) {
-	org, stream := l.config.Organisation, l.config.Stream
+	org, stream := l.config.Organisation, l.config.Name
 	b := &pgx.Batch{}
 	b.Queue("INSERT INTO cursors (organization_id, stream, position) VALUES ($1, $2, 0) ON CONFLICT DO NOTHING", org, stream)
 	var position uint64
@@ -148,4 +178,10 @@ func (l *Line) resume(ctx context.Context, conn *pgx.Conn) (uint64, error) {
 		return 0, fmt.Errorf("read the cursor of %s: %w", stream, err)
 	}
 	return position, nil
+}
+
+// gone tells a database, schema or table that isn't there.
+func gone(err error) bool {
+	var refused *pgconn.PgError
+	return errors.As(err, &refused) && (refused.Code == "3D000" || refused.Code == "3F000" || refused.Code == "42P01")
 }

@@ -51,10 +51,35 @@ func (w *Watermarks) mark(org, stream string) *mark {
 	return m
 }
 
-// Announce wakes whoever waits for position or less. Marks never go back: a rebuilt read model answers for what it has.
+// Announce wakes whoever waits for position or less. Announcements may come late and out of order: they never set a mark back.
 func (w *Watermarks) Announce(org, stream string, position uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.raise(org, stream, position)
+}
+
+// Resumed sets the mark where a line begins, also back: a database that was dropped answers for what it has again, and nobody
+// is told that his words are visible while they aren't.
+func (w *Watermarks) Resumed(org, stream string, position uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if m := w.mark(org, stream); position < m.position {
+		m.position = position
+	}
+	w.raise(org, stream, position)
+}
+
+// Doubt makes the next waiter of every line read the cursor first: what was announced may have been missed.
+func (w *Watermarks) Doubt() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, m := range w.marks {
+		m.heard = false
+	}
+}
+
+// raise needs the lock.
+func (w *Watermarks) raise(org, stream string, position uint64) {
 	m := w.mark(org, stream)
 	m.heard = true
 	if position <= m.position {

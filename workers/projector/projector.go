@@ -7,11 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
 
 	"iris.example/iris/events"
+	"iris.example/iris/events/log"
 	"iris.example/iris/projections"
 	"iris.example/iris/projections/engine"
 )
@@ -21,17 +26,19 @@ type Config struct {
 	Organisations []string
 	DatabaseURL   string // as iris_projector
 	Follow        engine.Follow
-	Decoder       engine.Decoder
+	Read          func(ctx context.Context, stream string, position uint64) (log.Message, error) // for what was parked
+	Codec         events.Codec
 	Announce      engine.Announcer
+	Mend          func(context.Context) error // makes a database that was dropped; nil: the line says that it isn't there
 	Logger        *slog.Logger
 }
 
 // Worker runs the lines.
 type Worker struct {
-	lines []*engine.Line
+	lines map[string]*engine.Line // by name, which organisations don't share
 
 	mu   sync.Mutex
-	last map[string]engine.Status // by stream
+	last map[string]engine.Status // by line
 }
 
 // New builds every line and starts none.
@@ -39,20 +46,18 @@ func New(cfg Config) (*Worker, error) {
 	if cfg.Logger == nil {
 		return nil, errors.New("projector: a logger is required")
 	}
-	w := &Worker{last: map[string]engine.Status{}}
+	w := &Worker{lines: map[string]*engine.Line{}, last: map[string]engine.Status{}}
 	for _, org := range cfg.Organisations {
-		for stream, models := range map[string][]engine.Projection{
-			events.StreamFor(org):       projections.OfOrganisation(),
-			events.AccessStreamFor(org): projections.OfAccess(),
-		} {
+		for _, l := range projections.Lines(org) {
 			line, err := engine.New(engine.Config{
-				Organisation: org, Stream: stream, DatabaseURL: cfg.DatabaseURL, Projections: models, Follow: cfg.Follow,
-				Decoder: cfg.Decoder, Announce: cfg.Announce, Report: w.report(cfg.Logger),
+				Organisation: org, Stream: l.Stream, Name: l.Name, DatabaseURL: cfg.DatabaseURL, Projections: l.Projections, Park: l.Park,
+				Follow: cfg.Follow, Read: cfg.Read, Decoder: cfg.Codec.Opening(l.Opens...), Announce: cfg.Announce, Mend: cfg.Mend,
+				Report: w.report(cfg.Logger),
 			})
 			if err != nil {
-				return nil, fmt.Errorf("line of stream %s: %w", stream, err)
+				return nil, fmt.Errorf("line %s: %w", l.Name, err)
 			}
-			w.lines = append(w.lines, line)
+			w.lines[l.Name] = line
 		}
 	}
 	return w, nil
@@ -71,12 +76,71 @@ func (w *Worker) Run(ctx context.Context) error {
 func (w *Worker) report(logger *slog.Logger) func(engine.Status) {
 	return func(s engine.Status) {
 		w.mu.Lock()
-		w.last[s.Stream] = s
+		known := w.last[s.Name]
+		w.last[s.Name] = s
 		w.mu.Unlock()
-		if s.Err != nil {
-			logger.Error("projection line", "stream", s.Stream, "state", string(s.State), "position", s.Position, "failures", s.Failures, "error", s.Err)
+		if s.Parked > known.Parked {
+			logger.Warn("projection line parked commits", "line", s.Name, "position", s.Position, "parked", s.Parked)
+		}
+		if s.Err != nil && s.Failures <= quiet {
+			logger.Error("projection line", "line", s.Name, "state", string(s.State), "position", s.Position, "failures", s.Failures, "error", s.Err)
 		}
 	}
+}
+
+// quiet is after how many failures in a row a line falls silent in the log; Unhealthy goes on saying it.
+const quiet = 20
+
+// Status is every line as it stands, by name. The counters are for metrics.
+func (w *Worker) Status() []engine.Status {
+	var all []engine.Status
+	for _, name := range slices.Sorted(maps.Keys(w.lines)) {
+		all = append(all, w.lines[name].Status())
+	}
+	return all
+}
+
+// Parked lists what every line has set aside, what was discarded included.
+func (w *Worker) Parked(ctx context.Context) (all []engine.Parked, err error) {
+	for _, name := range slices.Sorted(maps.Keys(w.lines)) {
+		parked, err := w.lines[name].Parked(ctx)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, parked...)
+	}
+	return all, nil
+}
+
+// ParkedID names a parked commit: LINE@POSITION.
+func ParkedID(p engine.Parked) string { return p.Line + "@" + strconv.FormatUint(p.Position, 10) }
+
+// Retry applies what is parked there, and what its aggregate has waiting: see engine.Line.
+func (w *Worker) Retry(ctx context.Context, id string) error {
+	line, position, err := w.find(id)
+	if err != nil {
+		return err
+	}
+	return line.Retry(ctx, position)
+}
+
+// Discard gives one parked commit up.
+func (w *Worker) Discard(ctx context.Context, id, reason string) error {
+	line, position, err := w.find(id)
+	if err != nil {
+		return err
+	}
+	return line.Discard(ctx, position, reason)
+}
+
+func (w *Worker) find(id string) (*engine.Line, uint64, error) {
+	name, digits, _ := strings.Cut(id, "@")
+	position, err := strconv.ParseUint(digits, 10, 63)
+	line := w.lines[name]
+	if err != nil || line == nil {
+		return nil, 0, fmt.Errorf("%w: an id is LINE@POSITION, as the list shows it", engine.ErrNotParked)
+	}
+	return line, position, nil
 }
 
 // Unhealthy names the lines that don't follow their stream, and why.
@@ -84,9 +148,9 @@ func (w *Worker) Unhealthy() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var all []error
-	for stream, s := range w.last {
-		if s.State == engine.Stopped || s.State == engine.Retrying {
-			all = append(all, fmt.Errorf("stream %s is %s at %d: %w", stream, s.State, s.Position, s.Err))
+	for name, s := range w.last {
+		if s.Err != nil && (s.State == engine.Stopped || s.State == engine.Retrying) {
+			all = append(all, fmt.Errorf("stream %s is %s at %d: %w", name, s.State, s.Position, s.Err))
 		}
 	}
 	return errors.Join(all...)
