@@ -2,7 +2,10 @@ package log
 
 import (
 	"fmt"
+	"strings"
 	"time"
+
+	"iris.example/iris/events"
 )
 
 // Config is what a deployment may choose about its streams. What protects the record can't be chosen.
@@ -17,6 +20,41 @@ type Config struct {
 
 	InboxMaxBytes       int64 // of all claims that wait
 	InboxMaxPerProducer int64 // claims of one producer that wait
+
+	Observe func(Published) // hears of every message that was sent, after its answer; nil: nobody
+}
+
+// Published is one request to write: what was sent where, and what became of it. It has no subject and no body.
+type Published struct {
+	To       Destination
+	Messages int // of a batch, which is stored whole or not at all
+	Took     time.Duration
+	Err      error // nil: stored, and synced where the server syncs
+}
+
+// Destination is a kind of subject.
+type Destination string
+
+const (
+	ToLedger Destination = "ledger"
+	ToAccess Destination = "access"
+	ToFence  Destination = "fence"
+	ToInbox  Destination = "inbox"
+)
+
+// Destinations are all four.
+func Destinations() []Destination { return []Destination{ToLedger, ToAccess, ToFence, ToInbox} }
+
+func destinationOf(stream, subject string) Destination {
+	switch {
+	case stream == events.InboxStream:
+		return ToInbox
+	case strings.HasPrefix(subject, "iris.access."):
+		return ToAccess
+	case strings.HasSuffix(subject, ".fence"):
+		return ToFence
+	}
+	return ToLedger
 }
 
 const leastAccessMaxAge = 184 * 24 * time.Hour
@@ -37,6 +75,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.InboxMaxPerProducer == 0 {
 		c.InboxMaxPerProducer = 10_000
+	}
+	if c.Observe == nil {
+		c.Observe = func(Published) {}
 	}
 	return c
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -156,7 +157,9 @@ func (g *Grouped) singly(org string, group []*waiting) {
 // batch appends the group as one. False: it was refused and stored nothing, for whatever reason; singly will tell.
 func (g *Grouped) batch(org string, group []*waiting) bool {
 	stream := events.StreamFor(org)
+	began := time.Now()
 	last, err := g.publishBatch(stream, org, group)
+	g.config.Observe(Published{ToLedger, len(group), time.Since(began), err})
 	if err != nil && !errors.Is(err, ErrAmbiguous) {
 		return false
 	}

@@ -77,6 +77,13 @@ func (l *JetStream) publish(ctx context.Context, stream string, msg *nats.Msg) (
 	if err := checkBody(msg.Data); err != nil {
 		return 0, err
 	}
+	began := time.Now()
+	sequence, err := l.send(ctx, stream, msg)
+	l.config.Observe(Published{destinationOf(stream, msg.Subject), 1, time.Since(began), err})
+	return sequence, err
+}
+
+func (l *JetStream) send(ctx context.Context, stream string, msg *nats.Msg) (uint64, error) {
 	if err := l.ready(ctx); err != nil {
 		return 0, fmt.Errorf("append to %s: %w", stream, err)
 	}
