@@ -49,6 +49,12 @@ type Acts struct {
 	Codec         events.Codec
 	Keys          events.Keys
 	Now           func() time.Time
+
+	Intake      Intake      // opens what producers sealed
+	Sealed      Sealed      // judges it
+	Parked      Parked      // keeps claims that can't be read
+	Inbox       Inbox       // takes a parked claim in again
+	Credentials Credentials // of producers; nil: this process doesn't run the broker
 }
 
 // Caller is who asks, from the credential alone.

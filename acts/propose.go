@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"iris.example/iris/aggregates"
 	"iris.example/iris/aggregates/member"
 	"iris.example/iris/events"
 	"iris.example/iris/runner"
@@ -25,7 +26,8 @@ type Proposal struct {
 	AdapterScope       events.AdapterScope `json:"adapterScope,omitempty"`
 	Category           events.Category     `json:"category"`
 	Subject            string              `json:"subject,omitempty"`
-	Body               string              `json:"body"`
+	Body               string              `json:"body,omitempty"`
+	Sealed             string              `json:"sealed,omitempty"` // in place of body, subject and multiActor
 	Origin             events.Origin       `json:"origin"`
 	TenantID           *string             `json:"tenantId,omitempty"`
 	MultiActor         *events.MultiActor  `json:"multiActor,omitempty"`
@@ -64,6 +66,9 @@ func (a *Acts) Propose(ctx context.Context, c Caller, r Request, p Proposal) (Cl
 	if err := matches(c, p); err != nil {
 		return ClaimAnswer{}, err
 	}
+	if p, err = a.opened(ctx, c.Organisation, p); err != nil {
+		return ClaimAnswer{}, err
+	}
 	command := member.Propose{
 		Draft:      p.draft(),
 		ProposedBy: events.ProposedBy{Client: c.Principal.Client, Consumer: consumers[0]}, PromotionCandidate: p.PromotionCandidate,
@@ -98,7 +103,13 @@ func (a *Acts) Claimed(ctx context.Context, claim Claim) (ClaimAnswer, error) {
 	if !ok {
 		return ClaimAnswer{}, fmt.Errorf("producer: %w", ErrNotFound)
 	}
-	p := claim.Proposal
+	if producer.Revoked {
+		return ClaimAnswer{}, aggregates.Refuse("producer_revoked", "spec 9.2")
+	}
+	p, err := a.opened(ctx, claim.Organisation, claim.Proposal)
+	if err != nil {
+		return ClaimAnswer{}, err
+	}
 	if p.TenantID != nil || p.OnBehalfOf != "" {
 		return ClaimAnswer{}, fmt.Errorf("a producer speaks for no tenant and no delegate: %w", ErrClaimMismatch)
 	}

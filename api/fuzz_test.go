@@ -24,6 +24,7 @@ func bodies() map[string]func() any {
 		schemas.RequestDecline: func() any { return &acts.Refusal{} }, schemas.RequestConsent: func() any { return &acts.Decision{} },
 		schemas.RequestRecall: func() any { return &acts.Question{} }, schemas.RequestState: func() any { return &acts.Words{} },
 		schemas.RequestWithdraw: func() any { return &struct{}{} },
+		schemas.RequestProducer: func() any { return &producerRequest{} },
 	}
 }
 

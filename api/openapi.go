@@ -126,6 +126,9 @@ func parameters(route Route) []any {
 	if strings.Contains(route.Pattern, "{id}") {
 		add("path", "id", "The id, in lower case.", true, map[string]any{"type": "string", "format": "uuid"})
 	}
+	if strings.Contains(route.Pattern, "{producer}") {
+		add("path", "producer", "The producer's name.", true, map[string]any{"type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,62}$"})
+	}
 	for _, p := range route.Query {
 		schema := map[string]any{"type": "string"}
 		if p.Words != nil {

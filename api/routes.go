@@ -119,6 +119,41 @@ func Routes() []Route {
 		},
 
 		{
+			Method: http.MethodGet, Pattern: "/v1/intake-key", Who: Principal, Success: http.StatusOK, Answer: intakeKeyAnswer{},
+			Summary: "The public key that claims are sealed to", handle: (*API).intakeKey,
+		},
+		{
+			Method: http.MethodPost, Pattern: "/v1/admin/producers", Who: Principal, Permission: identity.Admin, Request: schemas.RequestProducer,
+			Command: true, Success: http.StatusCreated, Answer: producerAnswer{}, Summary: "Add a producer; its credentials are in this answer and nowhere else",
+			handle: (*API).addProducer,
+		},
+		{
+			Method: http.MethodDelete, Pattern: "/v1/admin/producers/{producer}", Who: Principal, Permission: identity.Admin, Command: true,
+			Success: http.StatusOK, Answer: revokedAnswer{}, Summary: "Revoke a producer: its credentials are cut off for good", handle: (*API).revokeProducer,
+		},
+		{
+			Method: http.MethodGet, Pattern: "/v1/admin/parked", Who: Principal, Permission: identity.Admin, Query: paged(),
+			Success: http.StatusOK, Answer: list[events.Parked]{}, Summary: "Claims that couldn't be read, without their content", handle: (*API).parkedClaims,
+		},
+		{
+			Method: http.MethodGet, Pattern: "/v1/admin/parked/{id}", Who: Principal, Permission: identity.Admin,
+			Query: []Parameter{
+				oneOf("reveal", "Whether the content is shown, as it came; that takes a reference and is written down.", "false", "true"),
+				referenceParameter(),
+			},
+			Success: http.StatusOK, Answer: parkedAnswer{}, Summary: "One claim that couldn't be read", handle: (*API).parkedClaim,
+		},
+		{
+			Method: http.MethodPost, Pattern: "/v1/admin/parked/{id}/retry", Who: Principal, Permission: identity.Admin, Command: true,
+			Success: http.StatusAccepted, Answer: unparkedAnswer{}, Summary: "Take a parked claim in again, as if its producer had sent it now",
+			handle: (*API).retryParked,
+		},
+		{
+			Method: http.MethodPost, Pattern: "/v1/admin/parked/{id}/discard", Who: Principal, Permission: identity.Admin, Command: true,
+			Success: http.StatusOK, Answer: unparkedAnswer{}, Summary: "Destroy a parked claim", handle: (*API).discardParked,
+		},
+
+		{
 			Method: http.MethodGet, Pattern: "/v1/about", Success: http.StatusOK, Answer: aboutAnswer{},
 			Summary: "What this is", handle: (*API).about,
 		},

@@ -28,7 +28,7 @@ const unknownID = "0193a000-0000-7000-8000-000000000000"
 
 // sample is a request that the route understands, about a thing.
 func sample(route api.Route, id, token string) request {
-	r := request{method: route.Method, path: strings.ReplaceAll(route.Pattern, "{id}", id), token: token}
+	r := request{method: route.Method, path: strings.NewReplacer("{id}", id, "{producer}", "nobody").Replace(route.Pattern), token: token}
 	for _, p := range route.Query {
 		if p.Required {
 			r.path += "?" + p.Name + "=c-1"
@@ -41,6 +41,8 @@ func sample(route api.Route, id, token string) request {
 		r.body = question()
 	case "state":
 		r.body = words()
+	case "producer":
+		r.body = `{"producer":"notes","consumer":"assistant"}`
 	case "consent":
 		r.body = `{"key":"cross_domain","decision":"grant","termsId":"memory","termsVersion":"2026-11","source":"settings-toggle","locale":"en","shown":"May it?"}`
 	}
@@ -117,12 +119,13 @@ func TestAnotherOrganisationSeesNothing(t *testing.T) {
 	recall := into[recalled](b, b.ok(post("/v1/recall", b.assistant(acme, "ada"), question()))).RecallID
 	auditor := b.auditor(acme)
 	b.ok(get("/v1/audit/recalls/"+recall+"/replay", auditor))
+	parked := b.park(acme, "{", "invalid_json")
 	before := b.lasts()
 
-	foreigners := map[string][3]string{ // member, assistant, auditor
-		"the same people in another organisation": {b.member(borealis, "ada"), b.assistant(borealis, "ada"), b.auditor(borealis)},
-		"another member": {b.member(acme, "ben"), "", ""},
-		"another client": {"", b.mint(devissuer.Claims{Subject: "ada", Client: "veritas-app", Organisation: acme, Permissions: []identity.Permission{identity.Propose}}), ""},
+	foreigners := map[string][4]string{ // member, assistant, auditor, administrator
+		"the same people in another organisation": {b.member(borealis, "ada"), b.assistant(borealis, "ada"), b.auditor(borealis), b.admin(borealis)},
+		"another member": {b.member(acme, "ben"), "", "", ""},
+		"another client": {"", b.mint(devissuer.Claims{Subject: "ada", Client: "veritas-app", Organisation: acme, Permissions: []identity.Permission{identity.Propose}}), "", ""},
 	}
 	for who, tokens := range foreigners {
 		for _, route := range api.Routes() {
@@ -139,6 +142,8 @@ func TestAnotherOrganisationSeesNothing(t *testing.T) {
 				id, token = claim, tokens[1]
 			case strings.Contains(route.Pattern, "/recalls/"):
 				id, token = recall, tokens[2]
+			case strings.Contains(route.Pattern, "/admin/parked/"):
+				id, token = parked, tokens[3]
 			}
 			if token == "" {
 				continue

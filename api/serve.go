@@ -25,6 +25,7 @@ type call struct {
 	caller  acts.Caller // of the credential; empty on public routes
 	request acts.Request
 	id      events.ID // {id} of the path
+	name    string    // {producer} of the path
 	query   url.Values
 	body    []byte // judged by the route's schema
 }
@@ -114,6 +115,12 @@ func (a *API) carryOut(x *exchange, r *http.Request) (answer, error) {
 			return answer{}, err
 		}
 	}
+	if strings.Contains(route.Pattern, "{producer}") {
+		c.name = r.PathValue("producer")
+		if err := boundary.Slug("producer", c.name); err != nil {
+			return answer{}, err
+		}
+	}
 	var err error
 	if c.query, err = readQuery(route, r.URL.RawQuery); err != nil {
 		return answer{}, err
@@ -123,7 +130,7 @@ func (a *API) carryOut(x *exchange, r *http.Request) (answer, error) {
 			return answer{}, err
 		}
 		x.w.Header().Set("Idempotency-Key", c.request.Key)
-		c.request.Route = route.Method + " " + strings.ReplaceAll(route.Pattern, "{id}", string(c.id))
+		c.request.Route = route.Method + " " + strings.NewReplacer("{id}", string(c.id), "{producer}", c.name).Replace(route.Pattern)
 	}
 	if c.body, err = a.readBody(route, r); err != nil {
 		return answer{}, err

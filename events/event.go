@@ -16,7 +16,7 @@ type Event interface {
 // Types lists every event type, in the order in which a newcomer should read them.
 func Types() []Type {
 	return []Type{
-		TypeOrganisationFounded, TypeProgramDefined, TypeTermsPublished, TypeProducerRegistered, TypeClientRegistered, TypePolicyApplied,
+		TypeOrganisationFounded, TypeProgramDefined, TypeTermsPublished, TypeProducerRegistered, TypeProducerRevoked, TypeClientRegistered, TypePolicyApplied,
 		TypeMemberRegistered, TypeMembershipStarted, TypeConsentGranted, TypeConsentWithdrawn, TypeConsentDenied,
 		TypeProposalRecorded, TypeProposalRefused, TypeProposalDeclined,
 		TypeMemoryKept, TypeMemoryStated, TypeMemoryForgotten, TypeMemorySuperseded,
@@ -36,6 +36,8 @@ func New(t Type) (Event, error) {
 		return &TermsPublished{}, nil
 	case TypeProducerRegistered:
 		return &ProducerRegistered{}, nil
+	case TypeProducerRevoked:
+		return &ProducerRevoked{}, nil
 	case TypeClientRegistered:
 		return &ClientRegistered{}, nil
 	case TypePolicyApplied:

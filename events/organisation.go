@@ -9,6 +9,7 @@ const (
 	TypeProgramDefined      Type = "iris.program.defined.v1"
 	TypeTermsPublished      Type = "iris.terms.published.v1"
 	TypeProducerRegistered  Type = "iris.producer.registered.v1"
+	TypeProducerRevoked     Type = "iris.producer.revoked.v1"
 	TypeClientRegistered    Type = "iris.client.registered.v1"
 	TypePolicyApplied       Type = "iris.policy.applied.v1"
 )
@@ -39,6 +40,13 @@ type ProducerRegistered struct {
 	PublicKey string   `json:"publicKey"`
 }
 
+// ProducerRevoked ends what a registration began: those credentials are cut off, and claims of the producer are refused until it
+// is registered with others.
+type ProducerRevoked struct {
+	Producer  string `json:"producer"`
+	PublicKey string `json:"publicKey"`
+}
+
 // ClientRegistered binds an authenticated client to the consumers that it may act as (spec 1.1).
 type ClientRegistered struct {
 	Client    string     `json:"client"`
@@ -56,6 +64,7 @@ func (*OrganisationFounded) EventType() Type { return TypeOrganisationFounded }
 func (*ProgramDefined) EventType() Type      { return TypeProgramDefined }
 func (*TermsPublished) EventType() Type      { return TypeTermsPublished }
 func (*ProducerRegistered) EventType() Type  { return TypeProducerRegistered }
+func (*ProducerRevoked) EventType() Type     { return TypeProducerRevoked }
 func (*ClientRegistered) EventType() Type    { return TypeClientRegistered }
 func (*PolicyApplied) EventType() Type       { return TypePolicyApplied }
 
@@ -63,5 +72,6 @@ func (*OrganisationFounded) slots(KeyRef) []slot { return nil }
 func (*ProgramDefined) slots(KeyRef) []slot      { return nil }
 func (*TermsPublished) slots(KeyRef) []slot      { return nil }
 func (*ProducerRegistered) slots(KeyRef) []slot  { return nil }
+func (*ProducerRevoked) slots(KeyRef) []slot     { return nil }
 func (*ClientRegistered) slots(KeyRef) []slot    { return nil }
 func (*PolicyApplied) slots(KeyRef) []slot       { return nil }

@@ -140,6 +140,21 @@ var rows = map[string]row{
 	"terms_immutable": {status: http.StatusConflict, title: "Terms are immutable",
 		detail: "This version was published with another text. Publish the text as a new version."},
 
+	// Producers and their claims (spec 9.2, 10.1).
+	"sealed_unreadable": {status: http.StatusUnprocessableEntity, title: "Seal unreadable",
+		detail: "What is sealed doesn't open under the organisation's intake key, or is not what a claim's seal holds. Fetch /v1/intake-key and seal again."},
+	"producer_revoked": {status: http.StatusForbidden, title: "Producer revoked",
+		detail: "The producer's credentials were revoked, so that its claims are not taken. An administrator can add it again, with new ones."},
+	"producer_exists": {status: http.StatusConflict, title: "Producer exists",
+		detail: "A producer of this name stands; its credentials were shown once. Revoke it first to give it others."},
+	"producer_unknown": {as: codeNotFound},
+	"credentials_unmanaged": {status: http.StatusNotImplemented, title: "Credentials are made elsewhere",
+		detail: "This process can't make or revoke the broker's credentials. Nothing was done; use the process that runs the broker."},
+	"reference_required": {status: http.StatusBadRequest, title: "Reference required",
+		detail: "Revealing a parked claim takes a reference: the ticket or incident it is read for. Nothing was shown."},
+	"inbox_full": {status: http.StatusServiceUnavailable, retry: 5, title: "Inbox full",
+		detail: "The producer's inbox holds as many claims as it may. The claim stays parked; repeat when intake has caught up."},
+
 	// What stands in the way (spec 1.2, 1.5, 9.2).
 	"proposal_answered": {status: http.StatusConflict, title: "Answered already",
 		detail: "The member has answered this proposal. Nothing was changed."},

@@ -33,6 +33,7 @@ const (
 	RequestWithdraw = "withdraw"
 	RequestRecall   = "recall"
 	RequestState    = "state"
+	RequestProducer = "producer"
 )
 
 // Contract is every schema, compiled. It is safe for concurrent use.
@@ -127,6 +128,11 @@ func (c *Contract) CheckClaimMessage(message []byte) error {
 // CheckOutcome judges the CloudEvents message that tells a producer what became of its claim.
 func (c *Contract) CheckOutcome(message []byte) error {
 	return c.check("outcomes/iris.claim.settled.v1", message)
+}
+
+// CheckSealed judges what was inside a claim's seal.
+func (c *Contract) CheckSealed(data []byte) error {
+	return c.check("claims/sealed", data)
 }
 
 // CheckRequest judges the body of a request by the name of its schema in api/.

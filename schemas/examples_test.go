@@ -32,7 +32,7 @@ func contract(t testing.TB) *schemas.Contract {
 // judges are the groups of examples and what judges each.
 func judges(c *schemas.Contract) map[string]func([]byte) error {
 	all := map[string]func([]byte) error{
-		"commit": c.CheckCommit, "claim": c.CheckClaimMessage, "outcome": c.CheckOutcome, "iris.memory.proposed.v1": c.CheckClaim,
+		"commit": c.CheckCommit, "claim": c.CheckClaimMessage, "outcome": c.CheckOutcome, "iris.memory.proposed.v1": c.CheckClaim, "sealed": c.CheckSealed,
 	}
 	for _, t := range events.Types() {
 		all[string(t)] = func(data []byte) error { return c.Check(t, data) }
@@ -46,7 +46,7 @@ func judges(c *schemas.Contract) map[string]func([]byte) error {
 func requests() []string {
 	return []string{
 		schemas.RequestPropose, schemas.RequestAccept, schemas.RequestDecline, schemas.RequestConsent, schemas.RequestWithdraw,
-		schemas.RequestRecall, schemas.RequestState,
+		schemas.RequestRecall, schemas.RequestState, schemas.RequestProducer,
 	}
 }
 

@@ -36,6 +36,8 @@ func filled(t *testing.T, typ events.Type) events.Event {
 		return &events.TermsPublished{TermsID: "memory", Version: "2026-11", Locale: "en", Text: "We keep it.", SHA256: hash}
 	case events.TypeProducerRegistered:
 		return &events.ProducerRegistered{Producer: "notes", Consumer: events.ConsumerAssistant, PublicKey: "UABCDEFGHIJKLMNOPQRSTUVWXYZ234567ABCDEFGHIJKLMNOPQRSTUVW"}
+	case events.TypeProducerRevoked:
+		return &events.ProducerRevoked{Producer: "notes", PublicKey: "UABCDEFGHIJKLMNOPQRSTUVWXYZ234567ABCDEFGHIJKLMNOPQRSTUVW"}
 	case events.TypeClientRegistered:
 		return &events.ClientRegistered{Client: "demo", Consumers: []events.Consumer{events.ConsumerAssistant}}
 	case events.TypePolicyApplied:

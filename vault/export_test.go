@@ -38,3 +38,6 @@ func (v *Vault) Refilled(org string) {
 
 // Acquired counts the connections taken from the pool so far: the round trips.
 func (v *Vault) Acquired() int64 { return v.pool.Stat().AcquireCount() }
+
+// Bech32 is how age writes keys.
+func Bech32(prefix string, data []byte) string { return bech32(prefix, data) }

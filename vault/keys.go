@@ -27,6 +27,7 @@ const (
 
 	purposeRoot      Purpose = "organisation" // the organisation's own key
 	purposeDirectory Purpose = "directory"    // its directory's
+	purposeIntake    Purpose = "intake"       // what claims are sealed to: an X25519 secret
 )
 
 // MemberPurposes are the keys that EnsureMember makes.

@@ -24,11 +24,12 @@ type Terms struct {
 // TermsKey names one version of a text.
 type TermsKey struct{ ID, Version string }
 
-// Producer is a service that may publish claims.
+// Producer is a service that may publish claims, or might until it was revoked.
 type Producer struct {
 	Name      string
 	Consumer  events.Consumer
 	PublicKey string
+	Revoked   bool
 }
 
 // State is what the organisation has defined.
@@ -39,6 +40,7 @@ type State struct {
 	Terms        map[TermsKey]Terms
 	Current      map[string]TermsKey // newest version by terms id
 	Producers    map[string]Producer
+	RevokedKeys  []string // public keys of every producer that must stay cut off, oldest first
 	Clients      map[string][]events.Consumer
 	Policy       *policy.Document // in force: the shipped default until another is applied (spec 8)
 	PolicySHA256 string
@@ -87,12 +89,16 @@ type (
 	DefineProgram struct{ Program string }
 	// PublishTerms adds a version of a text.
 	PublishTerms struct{ ID, Version, Locale, Text string }
-	// RegisterProducer lets a service publish claims as a consumer.
+	// RegisterProducer lets a service publish claims as a consumer. One that stands gets other credentials, and those of before
+	// are revoked; Fresh refuses that.
 	RegisterProducer struct {
 		Name      string
 		Consumer  events.Consumer
 		PublicKey string
+		Fresh     bool
 	}
+	// RevokeProducer ends a producer's credentials.
+	RevokeProducer struct{ Name string }
 	// RegisterClient binds a client to consumers.
 	RegisterClient struct {
 		Client    string
@@ -106,6 +112,7 @@ func (Found) command()            {}
 func (DefineProgram) command()    {}
 func (PublishTerms) command()     {}
 func (RegisterProducer) command() {}
+func (RevokeProducer) command()   {}
 func (RegisterClient) command()   {}
 func (ApplyPolicy) command()      {}
 
@@ -126,6 +133,8 @@ func Decide(s *State, c Command, _ aggregates.Env) ([]events.Event, error) {
 		return publishTerms(s, c)
 	case RegisterProducer:
 		return registerProducer(s, c)
+	case RevokeProducer:
+		return revokeProducer(s, c)
 	case RegisterClient:
 		return registerClient(s, c)
 	case ApplyPolicy:
@@ -162,10 +171,33 @@ func registerProducer(s *State, c RegisterProducer) ([]events.Event, error) {
 	if !c.Consumer.Valid() {
 		return nil, aggregates.Refuse("consumer_unknown", "spec 1.1")
 	}
-	if s.Producers[c.Name] == (Producer{c.Name, c.Consumer, c.PublicKey}) {
+	if slices.Contains(s.RevokedKeys, c.PublicKey) {
+		return nil, aggregates.Refuse("producer_revoked", "spec 9.2") // a key that was cut off never comes back
+	}
+	registered := &events.ProducerRegistered{Producer: c.Name, Consumer: c.Consumer, PublicKey: c.PublicKey}
+	known, ok := s.Producers[c.Name]
+	switch {
+	case !ok || known.Revoked:
+		return []events.Event{registered}, nil
+	case known == Producer{Name: c.Name, Consumer: c.Consumer, PublicKey: c.PublicKey}:
+		return nil, nil
+	case c.Fresh:
+		return nil, aggregates.Refuse("producer_exists", "spec 9.2")
+	case known.PublicKey == c.PublicKey: // as another consumer, with the credentials it has
+		return []events.Event{registered}, nil
+	}
+	return []events.Event{&events.ProducerRevoked{Producer: c.Name, PublicKey: known.PublicKey}, registered}, nil
+}
+
+func revokeProducer(s *State, c RevokeProducer) ([]events.Event, error) {
+	known, ok := s.Producers[c.Name]
+	if !ok {
+		return nil, aggregates.Refuse("producer_unknown", "spec 9.2")
+	}
+	if known.Revoked {
 		return nil, nil
 	}
-	return []events.Event{&events.ProducerRegistered{Producer: c.Name, Consumer: c.Consumer, PublicKey: c.PublicKey}}, nil
+	return []events.Event{&events.ProducerRevoked{Producer: c.Name, PublicKey: known.PublicKey}}, nil
 }
 
 func registerClient(s *State, c RegisterClient) ([]events.Event, error) {
@@ -204,7 +236,12 @@ func Evolve(s *State, e events.Recorded) *State {
 		next.Terms = with(s.Terms, key, Terms{ev.TermsID, ev.Version, ev.Locale, ev.Text, ev.SHA256, e.RecordedAt})
 		next.Current = with(s.Current, ev.TermsID, key)
 	case *events.ProducerRegistered:
-		next.Producers = with(s.Producers, ev.Producer, Producer{ev.Producer, ev.Consumer, ev.PublicKey})
+		next.Producers = with(s.Producers, ev.Producer, Producer{Name: ev.Producer, Consumer: ev.Consumer, PublicKey: ev.PublicKey})
+	case *events.ProducerRevoked:
+		producer := s.Producers[ev.Producer]
+		producer.Name, producer.PublicKey, producer.Revoked = ev.Producer, ev.PublicKey, true
+		next.Producers = with(s.Producers, ev.Producer, producer)
+		next.RevokedKeys = append(slices.Clip(s.RevokedKeys), ev.PublicKey)
 	case *events.ClientRegistered:
 		next.Clients = with(s.Clients, ev.Client, ev.Consumers)
 	case *events.PolicyApplied:

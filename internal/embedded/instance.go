@@ -275,6 +275,7 @@ func (i *Instance) assemble(ctx context.Context) error {
 		Members: members, Organisations: organisations, Recalls: i.recalls(members, organisations), Directory: i.Vault,
 		Issuer: Issuer, Read: acts.Read{Models: i.models, Wait: i.marks}, Stream: i.Log, Codec: i.Codec,
 		Keys: i.Vault, Now: i.Now,
+		Intake: i.Vault, Sealed: i.contract, Parked: i.Vault, Inbox: i.Log, Credentials: brokerCredentials{i.NATS},
 	}
 	return ctx.Err()
 }
@@ -354,7 +355,7 @@ func (i *Instance) serve() error {
 
 // readiness names what isn't well. Empty: ready.
 func (i *Instance) readiness(ctx context.Context) map[string]error {
-	checks := map[string]error{"nats": i.NATS.Healthy(), "projections": i.projector.Unhealthy()}
+	checks := map[string]error{"nats": i.NATS.Healthy(), "projections": i.projector.Unhealthy(), "intake": i.intakeBehind(ctx)}
 	if i.postgres != nil {
 		checks["postgres"] = i.postgres.Ping(ctx)
 	}

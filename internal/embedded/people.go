@@ -67,6 +67,9 @@ func (i *Instance) Found(ctx context.Context, org string) error {
 	if err := i.define(ctx, org); err != nil {
 		return fmt.Errorf("define organisation %s: %w", org, err)
 	}
+	if err := i.Acts.CutOff(ctx, org); err != nil {
+		return fmt.Errorf("cut off revoked producers of organisation %s: %w", org, err)
+	}
 	for _, p := range people(org) {
 		if !p.member {
 			continue
@@ -131,7 +134,6 @@ func (i *Instance) define(ctx context.Context, org string) error {
 	for _, command := range []organisation.Command{
 		organisation.Found{}, organisation.DefineProgram{Program: secondProgram},
 		organisation.PublishTerms{ID: "memory", Version: "2026-11", Locale: "en", Text: memoryTerms},
-		organisation.RegisterProducer{Name: producerName, Consumer: events.ConsumerAssistant, PublicKey: credentials},
 		organisation.RegisterClient{Client: assistantClient, Consumers: []events.Consumer{events.ConsumerAssistant}},
 		organisation.RegisterClient{Client: producerName, Consumers: []events.Consumer{events.ConsumerAssistant}},
 	} {
@@ -139,7 +141,7 @@ func (i *Instance) define(ctx context.Context, org string) error {
 			return err
 		}
 	}
-	return nil
+	return i.registerProducer(ctx, org, credentials)
 }
 
 const memoryTerms = `We keep what you ask us to keep, for as long as you want, in this organisation alone. ` +
@@ -259,6 +261,7 @@ type ReadyNATS struct {
 	Creds       string `json:"creds"`
 	InboxPrefix string `json:"inboxPrefix"`
 	Subject     string `json:"subject"`
+	IntakeKey   string `json:"intakeKey"` // what its claims are sealed to
 }
 
 // ReadyOther is the second organisation.
@@ -283,9 +286,13 @@ func (i *Instance) ready(ctx context.Context) (Ready, error) {
 	if err != nil {
 		return Ready{}, err
 	}
+	intakeKey, err := i.Vault.IntakeKey(ctx, mainOrganisation)
+	if err != nil {
+		return Ready{}, err
+	}
 	return Ready{
 		HTTP: i.origin(), Organisation: mainOrganisation, Tokens: tokens, SignIn: i.makeCodes(tokens),
-		NATS:              ReadyNATS{URL: i.NATS.URL(), Creds: creds, InboxPrefix: producer.InboxPrefix(), Subject: producer.Subject()},
+		NATS:              ReadyNATS{URL: i.NATS.URL(), Creds: creds, InboxPrefix: producer.InboxPrefix(), Subject: producer.Subject(), IntakeKey: intakeKey},
 		Postgres:          i.databases.URL(modelsDatabase, "iris_app"),
 		OtherOrganisation: ReadyOther{Organisation: otherOrganisation, Tokens: others},
 	}, nil

@@ -2,8 +2,9 @@
 // producer can read (spec 9.1, 9.2, 10.1).
 //
 // A claim is settled after it is recorded and never before: a crash in between brings it back, and the command id of producer
-// and CloudEvents id makes one proposal of it. A malformed claim is told to its producer, logged by code, and ended; it is never
-// tried again. What fails for want of a store comes again, ever more slowly. No text of a claim reaches a log or an error.
+// and CloudEvents id makes one proposal of it. A malformed claim, and one whose seal doesn't open, is parked sealed, told to its
+// producer, logged by code, and ended; only an administrator has it tried again. What fails for want of a store comes again, ever
+// more slowly. No text of a claim reaches a log or an error.
 package intake
 
 import (
@@ -11,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"iris.example/iris/acts"
@@ -30,9 +32,11 @@ type Contract interface {
 	CheckClaimMessage(message []byte) error
 }
 
-// Claims carries a claim out.
+// Claims carries a claim out, or keeps it for somebody to look at.
 type Claims interface {
 	Claimed(ctx context.Context, claim acts.Claim) (acts.ClaimAnswer, error)
+	Park(ctx context.Context, unread acts.Unread) error
+	SweepParked(ctx context.Context) (dropped int, err error)
 }
 
 // Publisher tells producers what became of their claims. Core NATS: who isn't listening reads it over HTTP.
@@ -71,6 +75,11 @@ func New(cfg Config) (*Worker, error) {
 
 // Run works until ctx ends, which is no error.
 func (w *Worker) Run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	var sweeping sync.WaitGroup
+	sweeping.Go(func() { w.sweep(ctx) })
+	defer sweeping.Wait()
+	defer stop()
 	for {
 		claim, err := w.cfg.Source.Next(ctx)
 		if ctx.Err() != nil {
@@ -87,7 +96,7 @@ func (w *Worker) Run(ctx context.Context) error {
 func (w *Worker) settle(ctx context.Context, c eventlog.Claim) {
 	message, err := w.read(c)
 	if err != nil {
-		w.refuse(c, message.ID, err)
+		w.park(ctx, c, message.ID, err)
 		return
 	}
 	answer, err := w.cfg.Claims.Claimed(ctx, acts.Claim{
@@ -95,9 +104,11 @@ func (w *Worker) settle(ctx context.Context, c eventlog.Claim) {
 		Trace: events.Trace{Parent: message.TraceParent}, Proposal: message.Data,
 	})
 	if problem := problems.Of(err); err != nil && problem.Status >= 500 {
-		w.cfg.Logger.Warn("claim not recorded, will come again", "code", problem.Code, "organisation", c.Organisation, "producer", c.Producer,
-			"sequence", c.Sequence, "delivered", c.Delivered)
-		w.check(c, "return", c.Retry(backoff(c.Delivered)))
+		w.again(c, problem)
+		return
+	}
+	if errors.Is(err, acts.ErrSealed) {
+		w.park(ctx, c, message.ID, err)
 		return
 	}
 	if err != nil {
@@ -133,6 +144,28 @@ func (w *Worker) read(c eventlog.Claim) (message, error) {
 		return m, err
 	}
 	return m, decode(c.Body, &m)
+}
+
+// park keeps what can't be read before it is refused: what its producer doesn't hear is not lost. A subject without fit ids, which
+// only we could publish to, belongs to no organisation that could keep it.
+func (w *Worker) park(ctx context.Context, c eventlog.Claim, id string, cause error) {
+	if c.Organisation != "" {
+		err := w.cfg.Claims.Park(ctx, acts.Unread{
+			Organisation: c.Organisation, Producer: c.Producer, Sequence: c.Sequence, Received: c.Received, Code: problems.Of(cause).Code, Body: c.Body,
+		})
+		if err != nil {
+			w.again(c, problems.Of(err))
+			return
+		}
+	}
+	w.refuse(c, id, cause)
+}
+
+// again lets a claim come back later: nothing is known to be recorded of it.
+func (w *Worker) again(c eventlog.Claim, problem problems.Problem) {
+	w.cfg.Logger.Warn("claim not recorded, will come again", "code", problem.Code, "organisation", c.Organisation, "producer", c.Producer,
+		"sequence", c.Sequence, "delivered", c.Delivered)
+	w.check(c, "return", c.Retry(backoff(c.Delivered)))
 }
 
 // refuse ends a claim that can't become anything, and says so where its producer can hear it.
