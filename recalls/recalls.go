@@ -20,6 +20,7 @@ import (
 	"iris.example/iris/policy"
 	"iris.example/iris/recall"
 	"iris.example/iris/runner"
+	"iris.example/iris/tracing"
 )
 
 // ErrStateUnknown: whether a consent still stands can't be known in time, so nothing is said (spec 2.2).
@@ -37,6 +38,16 @@ type Service struct {
 	Access        Access
 	Codec         events.Codec
 	Now           func() time.Time
+
+	Observe func(Observation) // hears of every recall that was answered; nil: nobody
+	Tracer  tracing.Tracer
+}
+
+// Observation is one recall seen from outside, for metrics: whose it was and what was asked is not in it.
+type Observation struct {
+	Surface  string
+	Severity string
+	Took     time.Duration
 }
 
 // Asker is who asks, from the credential.
@@ -56,6 +67,32 @@ type Answer struct {
 // Recall resolves an ask. Errors: *recall.Refusal before anything is read, *aggregates.Refusal for an unknown member,
 // ErrStateUnknown when a head, the state or the envelope can't be had.
 func (s *Service) Recall(ctx context.Context, who Asker, ask events.RecallAsk) (Answer, error) {
+	began := time.Now()
+	ctx, span := s.Tracer.Begin(ctx, tracing.Recall)
+	who.Trace.Parent = tracing.Parent(ctx, who.Trace.Parent)
+	answer, err := s.recall(ctx, who, ask)
+	span.End(codeOf(err))
+	if err == nil && s.Observe != nil {
+		s.Observe(Observation{ask.Surface, answer.Envelope.Severity, time.Since(began)})
+	}
+	return answer, err
+}
+
+// codeOf is the stable part of an error, for traces.
+func codeOf(err error) string {
+	var refusal *recall.Refusal
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &refusal):
+		return refusal.Code
+	case errors.Is(err, ErrStateUnknown):
+		return ErrStateUnknown.Error()
+	}
+	return "failed"
+}
+
+func (s *Service) recall(ctx context.Context, who Asker, ask events.RecallAsk) (Answer, error) {
 	id, err := events.RandomID()
 	if err != nil {
 		return Answer{}, fmt.Errorf("name a recall: %w", err)
@@ -93,7 +130,10 @@ func (s *Service) Recall(ctx context.Context, who Asker, ask events.RecallAsk) (
 	if envelope.ResultSHA256, err = digest(envelope, result); err != nil {
 		return Answer{}, err
 	}
-	if err := s.append(ctx, who, envelope); err != nil {
+	_, appending := s.Tracer.Begin(ctx, tracing.Append)
+	err = s.append(ctx, who, envelope)
+	appending.End(codeOf(err))
+	if err != nil {
 		return Answer{}, fmt.Errorf("%w: %w", ErrStateUnknown, err)
 	}
 	return Answer{envelope, result}, nil

@@ -19,6 +19,7 @@ import (
 	eventlog "iris.example/iris/events/log"
 	"iris.example/iris/policy"
 	"iris.example/iris/screening"
+	"iris.example/iris/tracing"
 )
 
 // The runner's errors. Refusals are *aggregates.Refusal.
@@ -72,6 +73,9 @@ type Config struct {
 	Attempts int           // how often a command is decided when others write too; 0: 5 (spec 9.2)
 	Memory   time.Duration // how long a live state is kept before it is folded anew; 0: 60 s (spec 5.3), never more
 	Live     int           // how many live states are kept; 0: 4096
+
+	Observe func(Observation) // hears of every command, after it; nil: nobody
+	Tracer  tracing.Tracer
 }
 
 const maxMemory = 60 * time.Second
@@ -86,6 +90,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.Live == 0 {
 		c.Live = 4096
+	}
+	if c.Observe == nil {
+		c.Observe = func(Observation) {}
 	}
 	return c
 }
@@ -165,6 +172,14 @@ func New[S, C any](cfg Config, d Decider[S, C]) (*Runner[S, C], error) {
 
 // Run carries out a command. Errors: a refusal (decided at the head), or one of the package's.
 func (r *Runner[S, C]) Run(ctx context.Context, c Command[C]) (Outcome, error) {
+	w := r.watch(ctx, c.Aggregate.Kind)
+	c.Trace.Parent = tracing.Parent(w.ctx, c.Trace.Parent)
+	outcome, err := r.run(w.ctx, c, w)
+	w.end(outcome, err)
+	return outcome, err
+}
+
+func (r *Runner[S, C]) run(ctx context.Context, c Command[C], w *watch) (Outcome, error) {
 	digest, err := r.digest(ctx, c)
 	if err != nil {
 		return Outcome{}, err
@@ -195,7 +210,7 @@ func (r *Runner[S, C]) Run(ctx context.Context, c Command[C]) (Outcome, error) {
 			return r.repeat(ctx, c, done, digest, attempt > 0)
 		}
 		env.Now = events.At(r.cfg.Now())
-		decided, err := r.decider.Decide(b.state, c.Body, env)
+		decided, err := r.decide(ctx, w, attempt, b, c, env)
 		if (err != nil || len(decided) == 0) && !current {
 			// A refusal must not rest on a state that another process has left behind.
 			if err := r.catchUp(ctx, c.Organisation, c.Aggregate, b); err != nil {
@@ -205,7 +220,7 @@ func (r *Runner[S, C]) Run(ctx context.Context, c Command[C]) (Outcome, error) {
 			if done, ok := b.commands[c.ID]; ok {
 				return r.repeat(ctx, c, done, digest, false)
 			}
-			decided, err = r.decider.Decide(b.state, c.Body, env)
+			decided, err = r.decide(ctx, w, attempt, b, c, env)
 		}
 		if err != nil {
 			return Outcome{}, unknownIf(uncertain, err)
@@ -218,20 +233,31 @@ func (r *Runner[S, C]) Run(ctx context.Context, c Command[C]) (Outcome, error) {
 		if err != nil {
 			return Outcome{}, unknownIf(uncertain, unavailable(err))
 		}
+		appending := w.step(ctx, tracing.Append, attempt)
 		position, err := r.cfg.Log.Append(ctx, c.Organisation, c.Aggregate, b.position, body)
+		appending.End(codeOf(err))
 		switch {
 		case err == nil:
 			commit = stored(commit, position)
 			r.apply(b, commit, body)
 			return Outcome{Position: position, Events: commit.Events}, nil
 		case errors.Is(err, eventlog.ErrConflict):
+			w.seen.Conflicts++
 		case errors.Is(err, eventlog.ErrAmbiguous):
+			w.seen.Ambiguous++
 			uncertain = true
 		default:
 			return Outcome{}, unknownIf(uncertain, unavailable(err))
 		}
 	}
 	return Outcome{}, fmt.Errorf("%s %s: decided %d times without an answer: %w", c.Aggregate.Kind, c.ID, r.cfg.Attempts, ErrOutcomeUnknown)
+}
+
+func (r *Runner[S, C]) decide(ctx context.Context, w *watch, attempt int, b *book[S], c Command[C], env aggregates.Env) ([]events.Event, error) {
+	deciding := w.step(ctx, tracing.Decide, attempt)
+	decided, err := r.decider.Decide(b.state, c.Body, env)
+	deciding.End(codeOf(err))
+	return decided, err
 }
 
 // View calls fn with the state at the head that the leader has now. fn must not keep the state.

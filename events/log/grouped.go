@@ -159,10 +159,10 @@ func (g *Grouped) batch(org string, group []*waiting) bool {
 	stream := events.StreamFor(org)
 	began := time.Now()
 	last, err := g.publishBatch(stream, org, group)
-	g.config.Observe(Published{ToLedger, len(group), time.Since(began), err})
 	if err != nil && !errors.Is(err, ErrAmbiguous) {
 		return false
 	}
+	g.config.Observe(Published{ToLedger, len(group), time.Since(began), err})
 	for i, w := range group {
 		if err != nil {
 			w.done <- outcome{0, fmt.Errorf("append to %s: %w", stream, err)}

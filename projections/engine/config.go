@@ -7,6 +7,7 @@ import (
 
 	"iris.example/iris/events"
 	"iris.example/iris/events/log"
+	"iris.example/iris/tracing"
 )
 
 // Source is a stream being followed, from after the cursor on. What it leaves out isn't in the stream.
@@ -67,6 +68,8 @@ type Config struct {
 	Read func(ctx context.Context, stream string, position uint64) (log.Message, error)
 	// Mend makes a database or tables that aren't there. Default: nothing, and the line says what is missing.
 	Mend func(ctx context.Context) error
+
+	Tracer tracing.Tracer
 }
 
 // WithDefaults fills what is empty.

@@ -26,6 +26,7 @@ const (
 // ends with it, unless nothing but the commits was wrong.
 func (l *Line) transact(ctx context.Context, conn *pgx.Conn, position uint64, items []item) error {
 	org, name := l.config.Organisation, l.config.Name
+	spans := l.begins(ctx, items)
 	begin := &pgx.Batch{}
 	begin.Queue("BEGIN")
 	begin.Queue(moveCursor, org, name, position, items[len(items)-1].commit.Position).Exec(func(tag pgconn.CommandTag) error {
@@ -56,6 +57,7 @@ func (l *Line) transact(ctx context.Context, conn *pgx.Conn, position uint64, it
 	if err := conn.SendBatch(ctx, end).Close(); err != nil {
 		return fmt.Errorf("write after %d: %w", position, err)
 	}
+	ends(spans)
 	l.change(func(s *Status) {
 		s.Commits, s.Parked, s.Missing = s.Commits+applied, s.Parked+uint64(len(aside.fresh)), s.Missing+missing
 	})

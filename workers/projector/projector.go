@@ -19,6 +19,7 @@ import (
 	"iris.example/iris/events/log"
 	"iris.example/iris/projections"
 	"iris.example/iris/projections/engine"
+	"iris.example/iris/tracing"
 )
 
 // Config says which organisations are projected, from where to where.
@@ -31,6 +32,7 @@ type Config struct {
 	Announce      engine.Announcer
 	Mend          func(context.Context) error // makes a database that was dropped; nil: the line says that it isn't there
 	Logger        *slog.Logger
+	Tracer        tracing.Tracer
 }
 
 // Worker runs the lines.
@@ -52,7 +54,7 @@ func New(cfg Config) (*Worker, error) {
 			line, err := engine.New(engine.Config{
 				Organisation: org, Stream: l.Stream, Name: l.Name, DatabaseURL: cfg.DatabaseURL, Projections: l.Projections, Park: l.Park,
 				Follow: cfg.Follow, Read: cfg.Read, Decoder: cfg.Codec.Opening(l.Opens...), Announce: cfg.Announce, Mend: cfg.Mend,
-				Report: w.report(cfg.Logger),
+				Report: w.report(cfg.Logger), Tracer: cfg.Tracer,
 			})
 			if err != nil {
 				return nil, fmt.Errorf("line %s: %w", l.Name, err)
