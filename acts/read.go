@@ -85,6 +85,7 @@ func (a *Acts) Memories(ctx context.Context, c Caller, filter memories.Filter, p
 	if _, err := c.asMember(); err != nil {
 		return Page[Memory]{}, err
 	}
+	filter.Now = a.Now()
 	var rows []memories.Record
 	var result Page[Memory]
 	err := a.Read.Models.WithOrganisation(ctx, c.Organisation, func(s *reader.Session) (err error) {
@@ -111,7 +112,7 @@ func (a *Acts) Memory(ctx context.Context, c Caller, id events.ID) (Memory, erro
 	if err != nil {
 		return Memory{}, notFound(err)
 	}
-	if row.Lifecycle == events.LifecycleTombstoned {
+	if gone(row, events.At(a.Now())) {
 		return Memory{}, fmt.Errorf("memory: %w", ErrNotFound)
 	}
 	opened, err := a.openMemories(ctx, c, []memories.Record{row})
@@ -187,7 +188,7 @@ func derive(m *Memory, book *member.State, now events.Time) {
 		return
 	}
 	m.ReferenceCount = entry.ReferenceCount
-	m.Suppression = entry.Suppression
+	m.Suppression = entry.Suppressed(now)
 	if reason := book.DerivedSuppression(entry, now); reason != "" {
 		m.DerivedSuppression = &reason
 	}

@@ -24,6 +24,8 @@ func bodies() map[string]func() any {
 		schemas.RequestDecline: func() any { return &acts.Refusal{} }, schemas.RequestConsent: func() any { return &acts.Decision{} },
 		schemas.RequestRecall: func() any { return &acts.Question{} }, schemas.RequestState: func() any { return &acts.Words{} },
 		schemas.RequestWithdraw: func() any { return &struct{}{} },
+		schemas.RequestRevise:   func() any { return &acts.Edits{} }, schemas.RequestPause: func() any { return &acts.Break{} },
+		schemas.RequestNothing: func() any { return &struct{}{} }, schemas.RequestTerms: func() any { return &acts.Publication{} },
 		schemas.RequestProducer: func() any { return &producerRequest{} },
 	}
 }

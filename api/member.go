@@ -49,7 +49,7 @@ func (a *API) memories(c *call) (answer, error) {
 
 func (a *API) memory(c *call) (answer, error) {
 	found, err := a.cfg.Acts.Memory(c.ctx, c.caller, c.id)
-	return answer{body: found}, err
+	return answer{revision: found.RevisionID, body: found}, err
 }
 
 // remember answers Unchanged where the words added nothing: what stands already is no error to the member (spec 1.6, 1.8).

@@ -129,6 +129,9 @@ func parameters(route Route) []any {
 	if strings.Contains(route.Pattern, "{producer}") {
 		add("path", "producer", "The producer's name.", true, map[string]any{"type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,62}$"})
 	}
+	if route.Conditional {
+		add("header", "If-Match", "The revision that the caller saw, in quotes: the ETag of the memory.", true, map[string]any{"type": "string"})
+	}
 	for _, p := range route.Query {
 		schema := map[string]any{"type": "string"}
 		if p.Words != nil {

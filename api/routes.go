@@ -27,11 +27,13 @@ type Route struct {
 	Request    string              // the body's schema in schemas/api; empty: the call takes no body
 	Query      []Parameter         // every parameter that the call knows
 	Command    bool                // takes Idempotency-Key, answers with Iris-Position
-	Waits      bool                // reads the read models, and takes Iris-Wait
-	Success    int
-	Unchanged  int // in place of Success where there was nothing to do; 0: there is no such answer
-	Answer     any // the zero value of a successful answer, for the contract
-	Summary    string
+	// Conditional: takes the revision that the caller saw as If-Match, and refuses without one.
+	Conditional bool
+	Waits       bool // reads the read models, and takes Iris-Wait
+	Success     int
+	Unchanged   int // in place of Success where there was nothing to do; 0: there is no such answer
+	Answer      any // the zero value of a successful answer, for the contract
+	Summary     string
 
 	handle func(*API, *call) (answer, error)
 }
@@ -91,6 +93,27 @@ func Routes() []Route {
 			},
 			Success: http.StatusOK, Answer: forgottenAnswer{}, Summary: "Forget a memory", handle: (*API).forget,
 		},
+		{
+			Method: http.MethodPatch, Pattern: "/v1/me/memory/{id}", Who: Member, Request: schemas.RequestRevise, Command: true, Conditional: true,
+			Success: http.StatusOK, Answer: keptAnswer{}, Summary: "Edit a memory", handle: (*API).revise,
+		},
+		{
+			Method: http.MethodGet, Pattern: "/v1/me/memory/{id}/history", Who: Member, Waits: true,
+			Success: http.StatusOK, Answer: list[acts.Revision]{}, Summary: "A memory's revisions, newest first, and what each changed",
+			handle: (*API).history,
+		},
+		{
+			Method: http.MethodPost, Pattern: "/v1/me/memory/{id}/pause", Who: Member, Request: schemas.RequestPause, Command: true,
+			Success: http.StatusOK, Answer: movedAnswer{}, Summary: "Stop using a memory, for a while or until it is resumed", handle: (*API).pause,
+		},
+		{
+			Method: http.MethodPost, Pattern: "/v1/me/memory/{id}/resume", Who: Member, Request: schemas.RequestNothing, Command: true,
+			Success: http.StatusOK, Answer: movedAnswer{}, Summary: "Use a paused memory again", handle: (*API).resume,
+		},
+		{
+			Method: http.MethodPost, Pattern: "/v1/me/memory/{id}/restore", Who: Member, Request: schemas.RequestNothing, Command: true,
+			Success: http.StatusOK, Answer: movedAnswer{}, Summary: "Take a forget back, while that is possible", handle: (*API).restore,
+		},
 
 		{
 			Method: http.MethodGet, Pattern: "/v1/me/consents", Who: Member, Waits: true,
@@ -107,6 +130,11 @@ func Routes() []Route {
 		{
 			Method: http.MethodGet, Pattern: "/v1/terms", Who: Principal,
 			Success: http.StatusOK, Answer: list[acts.Terms]{}, Summary: "The newest version of every published text", handle: (*API).terms,
+		},
+		{
+			Method: http.MethodPost, Pattern: "/v1/admin/terms", Who: Principal, Permission: identity.Admin, Request: schemas.RequestTerms,
+			Command: true, Success: http.StatusCreated, Unchanged: http.StatusOK, Answer: acts.Terms{},
+			Summary: "Publish a version of a text; it is never edited", handle: (*API).publishTerms,
 		},
 
 		{

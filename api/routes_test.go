@@ -34,6 +34,9 @@ func sample(route api.Route, id, token string) request {
 			r.path += "?" + p.Name + "=c-1"
 		}
 	}
+	if route.Conditional {
+		r = r.with("If-Match", `"`+id+`"`)
+	}
 	switch route.Request {
 	case "propose":
 		r.body = proposal()
@@ -41,6 +44,8 @@ func sample(route api.Route, id, token string) request {
 		r.body = question()
 	case "state":
 		r.body = words()
+	case "terms":
+		r.body = `{"id":"memory","version":"1","locale":"en","text":"We keep it."}`
 	case "producer":
 		r.body = `{"producer":"notes","consumer":"assistant"}`
 	case "consent":
@@ -224,9 +229,9 @@ func TestWaiting(t *testing.T) {
 func TestMethodNotAllowedNamesThoseThatAre(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	got := b.do(request{method: http.MethodPatch, path: "/v1/me/memory/" + unknownID})
+	got := b.do(request{method: http.MethodPut, path: "/v1/me/memory/" + unknownID})
 	require.Equal(t, http.StatusMethodNotAllowed, got.status)
-	require.Equal(t, "GET, HEAD, DELETE", got.header.Get("Allow"))
+	require.Equal(t, "GET, HEAD, DELETE, PATCH", got.header.Get("Allow"))
 }
 
 func TestAboutAndHealth(t *testing.T) {

@@ -26,6 +26,7 @@ type call struct {
 	request acts.Request
 	id      events.ID // {id} of the path
 	name    string    // {producer} of the path
+	ifMatch events.ID // the revision that the caller saw
 	query   url.Values
 	body    []byte // judged by the route's schema
 }
@@ -131,6 +132,11 @@ func (a *API) carryOut(x *exchange, r *http.Request) (answer, error) {
 		}
 		x.w.Header().Set("Idempotency-Key", c.request.Key)
 		c.request.Route = route.Method + " " + strings.NewReplacer("{id}", string(c.id), "{producer}", c.name).Replace(route.Pattern)
+	}
+	if route.Conditional {
+		if c.ifMatch, err = ifMatch(r.Header); err != nil {
+			return answer{}, err
+		}
 	}
 	if c.body, err = a.readBody(route, r); err != nil {
 		return answer{}, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"iris.example/iris/acts"
 	"iris.example/iris/events"
 	"iris.example/iris/identity"
 	"iris.example/iris/problems"
@@ -20,6 +21,7 @@ import (
 type answer struct {
 	status   int // 0: the table's
 	position uint64
+	revision events.ID // of the one memory that the answer is about: its ETag, for If-Match
 	body     any
 }
 
@@ -85,6 +87,9 @@ func (x *exchange) write(done answer) {
 	if x.route.Command {
 		x.w.Header().Set("Iris-Position", strconv.FormatUint(done.position, 10))
 	}
+	if done.revision != "" {
+		x.w.Header().Set("ETag", `"`+string(done.revision)+`"`)
+	}
 	if done.status == 0 {
 		done.status = x.route.Success
 	}
@@ -118,6 +123,10 @@ func (x *exchange) refuse(err error) {
 	if errors.As(err, &claim) {
 		x.w.Header().Set("Iris-Position", strconv.FormatUint(claim.position, 10))
 		x.problem(p, rejection{p, claim.proposalID})
+		return
+	}
+	if conflict, ok := acts.AsRevisionConflict(err); ok {
+		x.problem(p, conflictProblem{p, conflict.Current, conflict.Named})
 		return
 	}
 	if p.Status == http.StatusUnauthorized {

@@ -33,6 +33,10 @@ const (
 	RequestWithdraw = "withdraw"
 	RequestRecall   = "recall"
 	RequestState    = "state"
+	RequestRevise   = "revise"
+	RequestPause    = "pause"
+	RequestNothing  = "nothing"
+	RequestTerms    = "terms"
 	RequestProducer = "producer"
 )
 
@@ -125,14 +129,14 @@ func (c *Contract) CheckClaimMessage(message []byte) error {
 	return c.check("claims/envelope", message)
 }
 
-// CheckOutcome judges the CloudEvents message that tells a producer what became of its claim.
-func (c *Contract) CheckOutcome(message []byte) error {
-	return c.check("outcomes/iris.claim.settled.v1", message)
-}
-
 // CheckSealed judges what was inside a claim's seal.
 func (c *Contract) CheckSealed(data []byte) error {
 	return c.check("claims/sealed", data)
+}
+
+// CheckOutcome judges the CloudEvents message that tells a producer what became of its claim.
+func (c *Contract) CheckOutcome(message []byte) error {
+	return c.check("outcomes/iris.claim.settled.v1", message)
 }
 
 // CheckRequest judges the body of a request by the name of its schema in api/.

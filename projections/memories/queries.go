@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"iris.example/iris/events"
 	"iris.example/iris/projections/reader"
@@ -14,27 +15,28 @@ const recordColumns = `member_id, memory_id, namespace, tier, kind, program, sco
 	forget_at, created_at, updated_at, position`
 
 // Filter narrows a list. Empty fields don't. With no Lifecycle, drafts and tombstones are left out; Forgotten asks for the softly
-// forgotten ones, which are in no other list (spec 1.2, 1.5).
+// forgotten ones that can still be taken back at Now, which are in no other list (spec 1.2, 1.5).
 type Filter struct {
 	Tier      events.Tier
 	Program   string
 	Category  events.Category
 	Lifecycle events.Lifecycle
 	Forgotten bool
+	Now       time.Time
 }
 
 const listRecords = `SELECT ` + recordColumns + ` FROM memory_records
 	WHERE organization_id = $1 AND member_id = $2::text::uuid AND (position, memory_id) < ($3, $4::text::uuid)
 		AND ($5 = '' OR tier = $5) AND ($6 = '' OR program = $6) AND ($7 = '' OR category = $7)
 		AND (lifecycle = $8 OR $8 = '' AND lifecycle NOT IN ('draft', 'tombstoned'))
-		AND (forget_at IS NOT NULL) = $9
-	ORDER BY position DESC, memory_id DESC LIMIT $10`
+		AND (forget_at IS NOT NULL) = $9 AND (forget_at IS NULL OR forget_at > $10)
+	ORDER BY position DESC, memory_id DESC LIMIT $11`
 
 // List is a page of a member's memories, newest change first, and where the next page begins.
 func List(ctx context.Context, s *reader.Session, member events.ID, filter Filter, page reader.Page) ([]Record, *reader.Key, error) {
 	start := page.Start()
 	rows, err := reader.Collect[Record](ctx, s, listRecords, s.Organisation(), member, start.Position, start.ID,
-		filter.Tier, filter.Program, filter.Category, filter.Lifecycle, filter.Forgotten, page.Ask())
+		filter.Tier, filter.Program, filter.Category, filter.Lifecycle, filter.Forgotten, filter.Now, page.Ask())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,0 +1,64 @@
+package acts
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/text/unicode/norm"
+
+	"iris.example/iris/aggregates/organisation"
+	"iris.example/iris/events"
+	"iris.example/iris/identity"
+	"iris.example/iris/runner"
+)
+
+// Publication is the body of POST /v1/admin/terms (spec 10.9).
+type Publication struct {
+	ID      string `json:"id"`
+	Version string `json:"version"`
+	Locale  string `json:"locale"`
+	Text    string `json:"text"`
+}
+
+// Published are terms that stand. Changed is false where the same text stood under the same version already.
+type Published struct {
+	Done
+	Terms
+	Changed bool
+}
+
+// PublishTerms adds a version of a text. A version that was published is never edited (spec 2.1): its fingerprints stand in the
+// ledgers of those who agreed.
+func (a *Acts) PublishTerms(ctx context.Context, c Caller, r Request, in Publication) (Published, error) {
+	if !c.Principal.Has(identity.Admin) {
+		return Published{}, fmt.Errorf("publishing terms takes %s: %w", identity.Admin, ErrPermission)
+	}
+	canonical, err := events.Canonical(in)
+	if err != nil {
+		return Published{}, fmt.Errorf("write the request of an administrator: %w", err)
+	}
+	in.Text = norm.NFC.String(in.Text)
+	outcome, err := a.Organisations.Run(ctx, runner.Command[organisation.Command]{
+		Organisation: c.Organisation, Aggregate: events.Organisation(), ID: c.commandID(r), Received: r.Received,
+		Actor: c.asAdministrator(), Trace: r.Trace, Setting: setting(c.Defined), Request: canonical, Body: organisation.PublishTerms(in),
+	})
+	if err != nil {
+		return Published{}, err
+	}
+	published := Published{Done: Done{outcome.Position}, Changed: len(outcome.Events) > 0}
+	defined, err := a.definitions(ctx, c.Organisation)
+	if err != nil {
+		return Published{}, err
+	}
+	t := defined.Terms[termsKey(in.ID, in.Version)]
+	published.Terms = Terms{t.ID, t.Version, t.Locale, t.SHA256, t.Text}
+	return published, nil
+}
+
+// asAdministrator is opaque too: the member's id where the person is one, else the client's.
+func (c Caller) asAdministrator() events.Actor {
+	if c.Member != "" {
+		return events.Actor{ID: string(c.Member), Kind: events.ActorAdmin}
+	}
+	return events.Actor{ID: c.Principal.Client, Kind: events.ActorAdmin}
+}
