@@ -13,6 +13,7 @@ import (
 	"iris.example/iris/projections/consents"
 	"iris.example/iris/projections/engine"
 	"iris.example/iris/projections/memories"
+	"iris.example/iris/projections/migrations"
 	"iris.example/iris/projections/proposals"
 	"iris.example/iris/projections/recalls"
 )
@@ -48,16 +49,46 @@ type Beginner interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
 }
 
-// Erase removes sealed text and labels of memories from every read model that has them, all or nothing. It can be repeated.
-// Recalls and consents hold nothing of a memory but its id.
+// Erase removes sealed text and labels of memories from every read model that has them, in what is read, in what is kept for
+// rolling back and in what is being built, all or nothing. It can be repeated. Recalls and consents hold nothing of a memory but
+// its id.
 func Erase(ctx context.Context, db Beginner, org string, ids []events.ID) error {
 	if org == "" {
 		return fmt.Errorf("erase %d memories: no organisation named", len(ids))
 	}
 	return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
-		if err := memories.Erase(ctx, tx, org, ids); err != nil {
-			return err
+		schemas, err := versions(ctx, tx)
+		if err != nil {
+			return fmt.Errorf("erase %d memories: %w", len(ids), err)
 		}
-		return proposals.Erase(ctx, tx, org, ids)
+		for _, schema := range schemas {
+			if err := eraseIn(ctx, tx, schema, org, ids); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
+}
+
+// versions are the schemas with read models. A flip waits for whoever looked: it needs the cursors for itself.
+func versions(ctx context.Context, tx pgx.Tx) ([]string, error) {
+	if _, err := tx.Exec(ctx, "LOCK TABLE "+migrations.Schema+".cursors IN ROW EXCLUSIVE MODE"); err != nil {
+		return nil, err
+	}
+	rows, err := tx.Query(ctx, `SELECT nspname::text FROM pg_namespace
+		WHERE nspname ~ '^iris(_build|_kept_[0-9]+)?$' AND to_regclass(nspname || '.proposals') IS NOT NULL ORDER BY 1`)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}
+
+func eraseIn(ctx context.Context, tx pgx.Tx, schema, org string, ids []events.ID) error {
+	if _, err := tx.Exec(ctx, "SELECT set_config('search_path', $1, true)", schema); err != nil {
+		return fmt.Errorf("erase %d memories in %s: %w", len(ids), schema, err)
+	}
+	if err := memories.Erase(ctx, tx, org, ids); err != nil {
+		return err
+	}
+	return proposals.Erase(ctx, tx, org, ids)
 }

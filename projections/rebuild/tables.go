@@ -1,0 +1,165 @@
+package rebuild
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"iris.example/iris/projections/migrations"
+)
+
+// control are tables of the lines themselves: small, and needed with their keys from the start.
+const control = `('cursors', 'gaps', 'parked_commits')`
+
+// Tables with an organisation are the read models'; the migrations' own isn't.
+const modelTables = `SELECT c.relname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'organization_id'
+	WHERE c.relnamespace = $1::text::regnamespace AND c.relkind = 'r' ORDER BY 1`
+
+const keysOf = `SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname),
+		format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname, pg_get_constraintdef(k.oid))
+	FROM pg_constraint k JOIN pg_class c ON c.oid = conrelid
+	WHERE connamespace = $1::text::regnamespace AND contype IN ('p', 'u') AND relname NOT IN ` + control + ` AND relname <> 'goose_db_version'
+	ORDER BY 1`
+
+const indexesOf = `SELECT format('DROP INDEX %s', i.indexrelid::regclass), pg_get_indexdef(i.indexrelid)
+	FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
+	WHERE c.relnamespace = $1::text::regnamespace AND relname NOT IN ` + control + ` AND relname <> 'goose_db_version'
+		AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = i.indexrelid)
+	ORDER BY 1`
+
+// strip takes keys and indexes off the empty tables and returns the statements that make them again, as the migrations made them.
+func (r *run) strip(ctx context.Context) (again []string, err error) {
+	for _, query := range []string{keysOf, indexesOf} {
+		var drops []string
+		rows, err := r.admin.Query(ctx, query, building)
+		if err != nil {
+			return nil, fmt.Errorf("%w: look at the indexes: %w", ErrFailed, err)
+		}
+		var drop, make string
+		if _, err := pgx.ForEachRow(rows, []any{&drop, &make}, func() error {
+			drops, again = append(drops, drop), append(again, make)
+			return nil
+		}); err != nil {
+			return nil, fmt.Errorf("%w: look at the indexes: %w", ErrFailed, err)
+		}
+		if err := r.exec(ctx, drops...); err != nil {
+			return nil, err
+		}
+	}
+	return again, nil
+}
+
+// index makes keys and indexes and gathers what the planner wants to know.
+func (r *run) index(ctx context.Context, again []string) error {
+	if err := r.exec(ctx, "SET maintenance_work_mem = '256MB'"); err != nil {
+		return err
+	}
+	if err := r.exec(ctx, again...); err != nil {
+		return err
+	}
+	tables, err := r.tables(ctx, building)
+	if err != nil {
+		return err
+	}
+	for _, table := range tables {
+		if err := r.exec(ctx, fmt.Sprintf("VACUUM ANALYZE %s.%s", building, table)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) tables(ctx context.Context, schema string) ([]string, error) {
+	rows, err := r.admin.Query(ctx, modelTables, schema)
+	if err != nil {
+		return nil, fmt.Errorf("%w: list the tables: %w", ErrFailed, err)
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("%w: list the tables: %w", ErrFailed, err)
+	}
+	return names, nil
+}
+
+// compare brings what was built to where what is read stands in one snapshot, and compares every row with it. Nobody waits.
+func (r *run) compare(ctx context.Context) error {
+	if err := r.exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"); err != nil {
+		return err
+	}
+	defer func() { _, _ = r.admin.Exec(context.WithoutCancel(ctx), "ROLLBACK") }()
+	empty, err := r.nothingRead(ctx)
+	if err != nil {
+		return err
+	}
+	// A database that was dropped has nothing to compare with, and may not hold the new one back.
+	if empty {
+		return nil
+	}
+	if err := r.catchUp(ctx, building, r.positions); err != nil {
+		return err
+	}
+	r.say(Progress{Stage: Comparing})
+	read, err := r.sums(ctx, r.admin, migrations.Schema)
+	if err != nil {
+		return err
+	}
+	other, err := pgx.Connect(ctx, r.cfg.AdminURL)
+	if err != nil {
+		return fmt.Errorf("%w: connect to compare: %w", ErrFailed, err)
+	}
+	defer other.Close(context.WithoutCancel(ctx))
+	built, err := r.sums(ctx, other, building)
+	if err != nil {
+		return err
+	}
+	return r.judge(read, built)
+}
+
+func (r *run) nothingRead(ctx context.Context) (empty bool, err error) {
+	row := r.admin.QueryRow(ctx, "SELECT NOT EXISTS (SELECT FROM "+migrations.Schema+".cursors WHERE position > 0)")
+	if err := row.Scan(&empty); err != nil {
+		return false, fmt.Errorf("%w: look at the cursors: %w", ErrFailed, err)
+	}
+	return empty, nil
+}
+
+// sum is a table's rows and what their hashes add up to, in any order.
+type sum struct {
+	rows int64
+	hash string
+}
+
+// sums leaves out what lines set aside: when it was first seen isn't the same twice.
+func (r *run) sums(ctx context.Context, conn *pgx.Conn, schema string) (map[string]sum, error) {
+	tables, err := r.tables(ctx, schema)
+	if err != nil {
+		return nil, err
+	}
+	sums := map[string]sum{}
+	for _, table := range tables {
+		if table == "parked_commits" {
+			continue
+		}
+		var s sum
+		row := conn.QueryRow(ctx, fmt.Sprintf("SELECT count(*), coalesce(sum(hashtextextended(t::text, 0)::numeric), 0)::text FROM %s.%s t", schema, table))
+		if err := row.Scan(&s.rows, &s.hash); err != nil {
+			return nil, fmt.Errorf("%w: sum up %s.%s: %w", ErrFailed, schema, table, err)
+		}
+		sums[table] = s
+	}
+	return sums, nil
+}
+
+func (r *run) judge(read, built map[string]sum) error {
+	for table, s := range built {
+		r.report.Rows[table] = s.rows
+		if before := read[table]; before != s {
+			r.report.Differences = append(r.report.Differences, Difference{table, before.rows, s.rows})
+		}
+	}
+	if len(r.report.Differences) > 0 && !r.cfg.AcceptDifferences {
+		return fmt.Errorf("%w: %v (table, rows read, rows built); schema %s stays for a look", ErrDifferent, r.report.Differences, building)
+	}
+	return nil
+}
