@@ -6,7 +6,7 @@ BIN     := bin/iris
 DATA    ?= $(shell sh scripts/data-directory)
 GO      ?= go
 
-.PHONY: help run test verify bench fuzz build setup clean
+.PHONY: help run test generate verify bench fuzz build setup clean
 
 help: ## what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | sort
@@ -24,12 +24,17 @@ test: setup ## everything: rules, unit, property, servers, crash, browser
 	$(GO) vet ./...
 	$(GO) test -timeout 20m ./...
 
+generate: ## the documents that are written from the code: OpenAPI, AsyncAPI
+	$(GO) generate ./api
+	$(GO) run ./schemas/asyncapigen
+
 verify: ## formatting, vet, contracts and documents as they were generated
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt would change:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	$(GO) vet ./...
 	$(GO) mod tidy -diff
 	$(GO) test ./schemas/... ./policy ./internal/rules ./recall -count=1
-	$(GO) test ./api -run 'OpenAPI' -count=1
+	$(GO) test ./api -run 'Contract' -count=1
+	$(GO) run ./schemas/compat
 
 bench: setup build ## the figures, as ratios to the raw limits of the same run
 	@$(BIN) bench
