@@ -11,6 +11,8 @@ import (
 	"iris.example/iris/acts"
 	"iris.example/iris/boundary"
 	"iris.example/iris/identity"
+	"iris.example/iris/limits"
+	"iris.example/iris/tracing"
 )
 
 // Verifier turns a bearer token into a principal.
@@ -39,6 +41,12 @@ type Config struct {
 	Ready func(ctx context.Context) map[string]error
 	// Wait bounds how long a read waits for the position that Iris-Wait names.
 	Wait time.Duration
+	// Limits bounds how often a caller may ask; nil: as often as it likes.
+	Limits *limits.Limiter
+	// Metrics is the page of /metrics. Left out, the page is empty.
+	Metrics func() (contentType string, page []byte, err error)
+	Observe func(Observation) // hears of every request that was answered; nil: nobody
+	Tracer  tracing.Tracer
 }
 
 // WithDefaults fills what may be left out.
@@ -51,6 +59,12 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.Wait == 0 {
 		c.Wait = acts.WaitLimit
+	}
+	if c.Metrics == nil {
+		c.Metrics = func() (string, []byte, error) { return "text/plain; version=0.0.4; charset=utf-8", nil, nil }
+	}
+	if c.Observe == nil {
+		c.Observe = func(Observation) {}
 	}
 	return c
 }

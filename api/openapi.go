@@ -69,7 +69,7 @@ func reference(component string) map[string]any {
 func (d *contract) operation(route Route) (map[string]any, error) {
 	success := map[string]any{
 		"description": "Done.",
-		"content":     map[string]any{"application/json": map[string]any{"schema": schemaOf(reflect.TypeOf(route.Answer))}},
+		"content":     contentOf(route.Answer),
 	}
 	if route.Command {
 		success["headers"] = map[string]any{
@@ -97,6 +97,13 @@ func (d *contract) operation(route Route) (map[string]any, error) {
 		}
 	}
 	return operation, nil
+}
+
+func contentOf(answer any) map[string]any {
+	if _, plain := answer.(text); plain {
+		return map[string]any{"text/plain": map[string]any{"schema": map[string]any{"type": "string"}}}
+	}
+	return map[string]any{"application/json": map[string]any{"schema": schemaOf(reflect.TypeOf(answer))}}
 }
 
 func operationID(route Route) string {

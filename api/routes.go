@@ -194,6 +194,10 @@ func Routes() []Route {
 			Summary: "Everything that the process needs answers", handle: (*API).ready,
 		},
 		{
+			Method: http.MethodGet, Pattern: "/metrics", Success: http.StatusOK, Answer: text{},
+			Summary: "Counters and gauges, for Prometheus", handle: (*API).metrics,
+		},
+		{
 			Method: http.MethodGet, Pattern: "/openapi.json", Success: http.StatusOK, Answer: document(nil),
 			Summary: "This contract", handle: (*API).contract,
 		},

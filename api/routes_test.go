@@ -85,7 +85,7 @@ func TestEveryRouteKnowsWhoAsks(t *testing.T) {
 		}
 		require.Equal(t, before, b.lasts(), route.Pattern)
 	}
-	require.ElementsMatch(t, []string{"/v1/about", "/healthz", "/readyz", "/openapi.json"}, public)
+	require.ElementsMatch(t, []string{"/v1/about", "/healthz", "/readyz", "/metrics", "/openapi.json"}, public)
 }
 
 // TestTheTableIsWhole: what the checks lean on.

@@ -13,6 +13,7 @@ import (
 	"iris.example/iris/events"
 	"iris.example/iris/identity"
 	"iris.example/iris/problems"
+	"iris.example/iris/tracing"
 )
 
 // maxBody is the longest body of a request.
@@ -69,7 +70,9 @@ func refusing(pattern string, err error) Route {
 func (a *API) serve(w http.ResponseWriter, r *http.Request, route Route) {
 	x := a.begin(w, r, route)
 	defer x.end()
-	done, err := a.carryOut(x, r)
+	ctx, span := a.cfg.Tracer.Continue(r.Context(), traceParent(r.Header), tracing.HTTP, tracing.Route(x.method, route.Pattern))
+	x.span = span
+	done, err := a.carryOut(x, r.WithContext(ctx))
 	if err != nil {
 		x.refuse(err)
 		return
@@ -81,7 +84,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, route Route) {
 func (a *API) carryOut(x *exchange, r *http.Request) (answer, error) {
 	route := x.route
 	c := &call{ctx: r.Context(), route: route}
-	c.request.Received, c.request.Trace.Parent = events.At(a.cfg.Now()), traceParent(r.Header)
+	c.request.Received, c.request.Trace.Parent = events.At(a.cfg.Now()), tracing.Parent(c.ctx, traceParent(r.Header))
 	if route.Method == "-" {
 		return route.handle(a, c)
 	}
@@ -89,16 +92,23 @@ func (a *API) carryOut(x *exchange, r *http.Request) (answer, error) {
 		return answer{}, problems.Refuse("body_too_large")
 	}
 
-	if route.Who != Public {
+	if route.Who == Public {
+		if err := a.cfg.Limits.Address(r.RemoteAddr); err != nil {
+			return answer{}, err
+		}
+	} else {
 		token, err := identity.BearerToken(r.Header.Values("Authorization"))
 		if err != nil {
-			return answer{}, err
+			return answer{}, a.stranger(r.RemoteAddr, err)
 		}
 		principal, err := a.cfg.Verifier.Verify(c.ctx, token)
 		if err != nil {
-			return answer{}, err
+			return answer{}, a.stranger(r.RemoteAddr, err)
 		}
 		x.organisation = principal.Organisation
+		if err := a.within(route, principal); err != nil {
+			return answer{}, err
+		}
 		if route.Permission != "" && !principal.Has(route.Permission) {
 			return answer{}, acts.ErrPermission
 		}

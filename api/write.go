@@ -15,6 +15,7 @@ import (
 	"iris.example/iris/events"
 	"iris.example/iris/identity"
 	"iris.example/iris/problems"
+	"iris.example/iris/tracing"
 )
 
 // answer is what a handler made of a call.
@@ -31,6 +32,8 @@ type exchange struct {
 	method       string
 	route        Route
 	logger       *slog.Logger
+	observe      func(Observation)
+	span         tracing.Span
 	began        time.Time
 	id           events.ID
 	organisation string
@@ -39,7 +42,7 @@ type exchange struct {
 }
 
 func (a *API) begin(w http.ResponseWriter, r *http.Request, route Route) *exchange {
-	x := &exchange{w: w, method: method(r.Method), route: route, logger: a.cfg.Logger, began: clock()}
+	x := &exchange{w: w, method: Method(r.Method), route: route, logger: a.cfg.Logger, observe: a.cfg.Observe, began: clock()}
 	x.id, _ = events.RandomID() // an answer without an id is still an answer
 	header := w.Header()
 	header.Set("Iris-Request", string(x.id))
@@ -54,8 +57,8 @@ func (a *API) begin(w http.ResponseWriter, r *http.Request, route Route) *exchan
 	return x
 }
 
-// method keeps a made-up one out of the log.
-func method(m string) string {
+// Method keeps a made-up one out of logs and metrics.
+func Method(m string) string {
 	switch m {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
 		return m
@@ -75,8 +78,12 @@ func (x *exchange) end() {
 			x.problem(problems.Of(errPanicked), nil)
 		}
 	}
+	took := clock().Sub(x.began)
+	x.span.Note(tracing.Status(x.status))
+	x.span.End(x.code)
+	x.observe(Observation{x.method, x.route.Pattern, x.status, x.code, took})
 	x.logger.Info("request", "method", x.method, "route", x.route.Pattern, "status", x.status,
-		"code", x.code, "duration", clock().Sub(x.began),
+		"code", x.code, "duration", took,
 		"organisation", x.organisation, "request", x.id)
 }
 
@@ -155,15 +162,23 @@ func (x *exchange) problem(p problems.Problem, extended any) {
 }
 
 func (x *exchange) send(status int, mediaType string, body any) {
-	text, err := json.Marshal(body, json.Deterministic(true))
+	if page, ok := body.(text); ok {
+		x.deliver(status, page.mediaType, page.content)
+		return
+	}
+	content, err := json.Marshal(body, json.Deterministic(true))
 	if err != nil {
 		x.logger.Error("answer can't be written", "request", x.id, "route", x.route.Pattern, "type", fmt.Sprintf("%T", body))
 		x.status = http.StatusInternalServerError
 		x.w.WriteHeader(x.status)
 		return
 	}
+	x.deliver(status, mediaType, content)
+}
+
+func (x *exchange) deliver(status int, mediaType string, content []byte) {
 	x.status = status
 	x.w.Header().Set("Content-Type", mediaType)
 	x.w.WriteHeader(status)
-	_, _ = x.w.Write(text) // a caller that hung up
+	_, _ = x.w.Write(content) // a caller that hung up
 }

@@ -12,6 +12,7 @@ import (
 	"iris.example/iris/events"
 	eventlog "iris.example/iris/events/log"
 	"iris.example/iris/identity"
+	"iris.example/iris/limits"
 	"iris.example/iris/policy"
 	"iris.example/iris/projections/engine"
 	"iris.example/iris/projections/reader"
@@ -75,7 +76,12 @@ func Of(err error) Problem {
 	var violation *schemas.Refusal
 	var asked *recall.Refusal
 	var refusal *aggregates.Refusal
+	var busy *limits.Error
 	switch {
+	case errors.As(err, &busy):
+		p := coded("rate_limited")
+		p.RetryAfter = busy.RetryAfter
+		return p
 	case errors.As(err, &own):
 		return coded(own.Code, own.Items...)
 	case errors.As(err, &token):
@@ -90,6 +96,12 @@ func Of(err error) Problem {
 		return coded(refusal.Code, missing(refusal)...)
 	}
 	return coded(codeInternal)
+}
+
+// Known says whether a code is one that callers can be told, for metrics.
+func Known(code string) bool {
+	_, known := rows[code]
+	return known
 }
 
 func coded(code string, items ...Item) Problem {

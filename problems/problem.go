@@ -1,6 +1,7 @@
 package problems
 
 import (
+	"net/http"
 	"time"
 )
 
@@ -46,7 +47,9 @@ func Refuse(code string, items ...Item) error { return &Error{code, items} }
 
 // Temporary reports whether the same request may succeed later without any change: a message is to be delivered again, not
 // refused.
-func (p Problem) Temporary() bool { return p.RetryAfter > 0 && p.Status >= 500 }
+func (p Problem) Temporary() bool {
+	return p.RetryAfter > 0 && (p.Status >= 500 || p.Status == http.StatusTooManyRequests)
+}
 
 // Exit codes of commands (spec 9.7). 3, verified except what is erased, is no error.
 const (
@@ -60,7 +63,7 @@ func ExitCode(err error) int {
 	if err == nil {
 		return ExitDone
 	}
-	if p := Of(err); p.Status >= 500 || p.Code == codeUnauthenticated {
+	if p := Of(err); p.Temporary() || p.Status >= 500 || p.Code == codeUnauthenticated {
 		return ExitUnproved
 	}
 	return ExitNot

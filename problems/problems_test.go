@@ -23,6 +23,7 @@ import (
 	"iris.example/iris/events"
 	eventlog "iris.example/iris/events/log"
 	"iris.example/iris/identity"
+	"iris.example/iris/limits"
 	"iris.example/iris/problems"
 	"iris.example/iris/projections/engine"
 	"iris.example/iris/projections/reader"
@@ -148,6 +149,7 @@ func TestOf(t *testing.T) {
 		"a foreign seal":                      {fmt.Errorf("open: %w", acts.ErrSealed), 422, "sealed_unreadable", false},
 		"another's broker":                    {acts.ErrCredentials, 501, "credentials_unmanaged", false},
 		"a full inbox":                        {fmt.Errorf("retry: %w", eventlog.ErrInboxFull), 503, "inbox_full", true},
+		"one request too many":                {fmt.Errorf("read: %w", &limits.Error{Kind: limits.Reads, RetryAfter: time.Second}), 429, "rate_limited", true},
 		"an engine of the future":             {fmt.Errorf("prove: %w", recalls.ErrEngine), 501, "recall_engine_unknown", false},
 		"an envelope that the age limit took": {fmt.Errorf("read: %w", eventlog.ErrNotFound), 410, "record_gone", false},
 		"a transport's own":                   {problems.Refuse("unsupported_media_type"), 415, "unsupported_media_type", false},

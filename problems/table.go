@@ -33,6 +33,9 @@ var rows = map[string]row{
 	"surface_not_allowed": {status: http.StatusForbidden, title: "Surface not allowed",
 		detail: "The consumer may not ask on this surface, or the surface takes a granted inspection. Use a surface of the consumer."},
 
+	"rate_limited": {status: http.StatusTooManyRequests, retry: 1, title: "Too many requests",
+		detail: "This caller has asked more often than one may. Nothing was done; wait as many seconds as Retry-After says, then repeat with the same Idempotency-Key."},
+
 	// What isn't there, or isn't the caller's: one answer for both (spec 9.5).
 	codeNotFound: {status: http.StatusNotFound, title: "Not found",
 		detail: "There is nothing of yours under this address. Check the id."},

@@ -20,6 +20,7 @@ import (
 	"iris.example/iris/events"
 	eventlog "iris.example/iris/events/log"
 	"iris.example/iris/problems"
+	"iris.example/iris/tracing"
 )
 
 // Source hands out claims.
@@ -52,7 +53,16 @@ type Config struct {
 	Outcomes Publisher
 	Logger   *slog.Logger
 	Now      func() time.Time
+
+	Observe func(outcome, code string) // hears of every claim that was in hand, also of one that comes again; nil: nobody
+	Tracer  tracing.Tracer
 }
+
+// What becomes of a claim beside its outcome (events.ClaimOutcome).
+const (
+	OutcomeParked = "parked" // kept for somebody to look at; its producer heard rejected
+	OutcomeAgain  = "again"  // not recorded; it comes again
+)
 
 // Validate refuses what can't work.
 func (c Config) Validate() error {
@@ -69,6 +79,9 @@ type Worker struct{ cfg Config }
 func New(cfg Config) (*Worker, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
+	}
+	if cfg.Observe == nil {
+		cfg.Observe = func(string, string) {}
 	}
 	return &Worker{cfg}, nil
 }
@@ -88,32 +101,39 @@ func (w *Worker) Run(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("take a claim from the inbox: %w", err)
 		}
-		w.settle(ctx, claim)
+		w.take(ctx, claim)
 	}
 }
 
-// settle takes one claim all the way. The order is the guarantee: recorded, told, acknowledged.
-func (w *Worker) settle(ctx context.Context, c eventlog.Claim) {
-	message, err := w.read(c)
-	if err != nil {
-		w.park(ctx, c, message.ID, err)
-		return
+// take settles a claim, seen by metrics and traces.
+func (w *Worker) take(ctx context.Context, c eventlog.Claim) {
+	message, unread := w.read(c)
+	ctx, span := w.cfg.Tracer.Continue(ctx, message.TraceParent, tracing.Intake)
+	message.TraceParent = tracing.Parent(ctx, message.TraceParent)
+	outcome, code := w.settle(ctx, c, message, unread)
+	span.Note(tracing.Outcome(outcome))
+	span.End(code)
+	w.cfg.Observe(outcome, code)
+}
+
+// settle takes one claim all the way, and says what became of it and why. The order is the guarantee: recorded, told,
+// acknowledged.
+func (w *Worker) settle(ctx context.Context, c eventlog.Claim, message message, unread error) (became, code string) {
+	if unread != nil {
+		return w.park(ctx, c, message.ID, unread)
 	}
 	answer, err := w.cfg.Claims.Claimed(ctx, acts.Claim{
 		Organisation: c.Organisation, Producer: c.Producer, ID: message.ID, Received: events.At(c.Received),
 		Trace: events.Trace{Parent: message.TraceParent}, Proposal: message.Data,
 	})
 	if problem := problems.Of(err); err != nil && problem.Status >= 500 {
-		w.again(c, problem)
-		return
+		return w.again(c, problem)
 	}
 	if errors.Is(err, acts.ErrSealed) {
-		w.park(ctx, c, message.ID, err)
-		return
+		return w.park(ctx, c, message.ID, err)
 	}
 	if err != nil {
-		w.refuse(c, message.ID, err)
-		return
+		return string(events.OutcomeRejected), w.refuse(c, message.ID, err)
 	}
 	if answer.Repeated && c.Delivered == 1 {
 		answer.Outcome = events.OutcomeDuplicate // sent again by its producer; what the inbox brings again is told as it was
@@ -123,6 +143,7 @@ func (w *Worker) settle(ctx context.Context, c eventlog.Claim) {
 		Position: fmt.Sprint(answer.Position),
 	})
 	w.check(c, "acknowledge", c.Ack(ctx))
+	return string(answer.Outcome), answer.Reason
 }
 
 // message is the CloudEvents message of a claim, as far as intake reads it.
@@ -148,32 +169,33 @@ func (w *Worker) read(c eventlog.Claim) (message, error) {
 
 // park keeps what can't be read before it is refused: what its producer doesn't hear is not lost. A subject without fit ids, which
 // only we could publish to, belongs to no organisation that could keep it.
-func (w *Worker) park(ctx context.Context, c eventlog.Claim, id string, cause error) {
+func (w *Worker) park(ctx context.Context, c eventlog.Claim, id string, cause error) (became, code string) {
 	if c.Organisation != "" {
 		err := w.cfg.Claims.Park(ctx, acts.Unread{
 			Organisation: c.Organisation, Producer: c.Producer, Sequence: c.Sequence, Received: c.Received, Code: problems.Of(cause).Code, Body: c.Body,
 		})
 		if err != nil {
-			w.again(c, problems.Of(err))
-			return
+			return w.again(c, problems.Of(err))
 		}
 	}
-	w.refuse(c, id, cause)
+	return OutcomeParked, w.refuse(c, id, cause)
 }
 
 // again lets a claim come back later: nothing is known to be recorded of it.
-func (w *Worker) again(c eventlog.Claim, problem problems.Problem) {
+func (w *Worker) again(c eventlog.Claim, problem problems.Problem) (became, code string) {
 	w.cfg.Logger.Warn("claim not recorded, will come again", "code", problem.Code, "organisation", c.Organisation, "producer", c.Producer,
 		"sequence", c.Sequence, "delivered", c.Delivered)
 	w.check(c, "return", c.Retry(backoff(c.Delivered)))
+	return OutcomeAgain, problem.Code
 }
 
 // refuse ends a claim that can't become anything, and says so where its producer can hear it.
-func (w *Worker) refuse(c eventlog.Claim, id string, err error) {
+func (w *Worker) refuse(c eventlog.Claim, id string, err error) (code string) {
 	problem := problems.Of(err)
 	w.cfg.Logger.Warn("claim refused", "code", problem.Code, "organisation", c.Organisation, "producer", c.Producer, "sequence", c.Sequence)
 	w.tell(c, outcome{Claim: id, Outcome: events.OutcomeRejected, Reason: problem.Code, Warnings: []acts.Warning{}})
 	w.check(c, "end", c.Refuse())
+	return problem.Code
 }
 
 func (w *Worker) check(c eventlog.Claim, act string, err error) {
