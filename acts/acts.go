@@ -17,6 +17,7 @@ import (
 	"iris.example/iris/events"
 	eventlog "iris.example/iris/events/log"
 	"iris.example/iris/identity"
+	"iris.example/iris/receipts"
 	"iris.example/iris/recalls"
 	"iris.example/iris/runner"
 )
@@ -49,6 +50,7 @@ type Acts struct {
 	Codec         events.Codec
 	Keys          events.Keys
 	Now           func() time.Time
+	Controller    receipts.Controller // who answers for the deployment, on receipts
 
 	Intake      Intake      // opens what producers sealed
 	Sealed      Sealed      // judges it

@@ -5,6 +5,7 @@ import (
 
 	"iris.example/iris/aggregates/member"
 	"iris.example/iris/events"
+	"iris.example/iris/receipts"
 	"iris.example/iris/runner"
 )
 
@@ -24,6 +25,7 @@ type ConsentDone struct {
 	EventID events.ID
 	State   events.ConsentState
 	Consent events.Consent
+	Receipt receipts.Receipt
 }
 
 // Decide records a grant or a denial.
@@ -34,16 +36,16 @@ func (a *Acts) Decide(ctx context.Context, c Caller, r Request, in Decision) (Co
 		command = member.Grant{Answer: answer, Source: in.Source, Locale: in.Locale, Shown: in.Shown, ExpiresAt: in.ExpiresAt}
 	}
 	outcome, err := a.own(ctx, c, r, in, command)
-	return consentDone(outcome), err
+	return a.consentDone(c, outcome), err
 }
 
 // Withdraw takes back the grant that the event id names. It takes as many steps as granting (GDPR art. 7(3)).
 func (a *Acts) Withdraw(ctx context.Context, c Caller, r Request, grant events.ID) (ConsentDone, error) {
 	outcome, err := a.own(ctx, c, r, struct{}{}, member.Withdraw{EventID: grant})
-	return consentDone(outcome), unknown(err, "consent_unknown")
+	return a.consentDone(c, outcome), unknown(err, "consent_unknown")
 }
 
-func consentDone(o runner.Outcome) ConsentDone {
+func (a *Acts) consentDone(c Caller, o runner.Outcome) ConsentDone {
 	done := ConsentDone{Done: Done{o.Position}}
 	for _, e := range o.Events {
 		done.EventID = e.ID
@@ -55,6 +57,9 @@ func consentDone(o runner.Outcome) ConsentDone {
 		case *events.ConsentDenied:
 			done.State, done.Consent = events.StateDenied, event.Consent
 		}
+		done.Receipt = a.receipt(c, receipts.Event{
+			ID: e.ID, State: done.State, Supersedes: done.Consent.Supersedes, Record: done.Consent.Record.Plain, Position: o.Position,
+		})
 	}
 	return done
 }

@@ -5,6 +5,7 @@ import (
 	"iris.example/iris/events"
 	"iris.example/iris/policy"
 	"iris.example/iris/recall"
+	"iris.example/iris/receipts"
 )
 
 // The answers that are made here (spec 10). Fields may be added, never renamed; acts has the others.
@@ -51,6 +52,7 @@ type consentAnswer struct {
 	Fingerprint string              `json:"fingerprint"`
 	SHA256      string              `json:"sha256"`
 	Terms       termsRef            `json:"terms"`
+	Receipt     receipts.Receipt    `json:"receipt"`
 }
 
 type termsRef struct {

@@ -106,8 +106,13 @@ func consentAnswerOf(done acts.ConsentDone) answer {
 	r := done.Consent.Record.Plain
 	return answer{position: done.Position, body: consentAnswer{
 		EventID: done.EventID, Key: r.Key, State: done.State, At: r.At, ExpiresAt: r.ExpiresAt, Fingerprint: r.Fingerprint, SHA256: r.SHA256,
-		Terms: termsRef{r.TermsID, r.TermsVersion},
+		Terms: termsRef{r.TermsID, r.TermsVersion}, Receipt: done.Receipt,
 	}}
+}
+
+func (a *API) receipt(c *call) (answer, error) {
+	receipt, err := a.cfg.Acts.Receipt(c.ctx, c.caller, c.id)
+	return answer{body: receipt}, err
 }
 
 func (a *API) terms(c *call) (answer, error) {

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -13,6 +14,8 @@ import (
 	"iris.example/iris/events"
 	"iris.example/iris/identity"
 	"iris.example/iris/identity/devissuer"
+	"iris.example/iris/receipts"
+	"iris.example/iris/schemas"
 )
 
 func patch(path, token, revision, body string) request {
@@ -235,4 +238,45 @@ func TestTermsArePublishedOnce(t *testing.T) {
 		}
 	}
 	require.False(t, strings.Contains(b.logged.String(), "as long as"), "no text in the log")
+}
+
+// Every answer to a consent question is receipted, and the receipt is the same whenever it is asked for (spec 2.1, 10.4).
+func TestReceipts(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	contract, err := schemas.Compile()
+	require.NoError(t, err)
+	ada := b.member(acme, "ada")
+	type receipted struct {
+		EventID string
+		Receipt json.RawMessage
+	}
+	decide := func(decision string) response {
+		return b.ok(post("/v1/me/consents", ada, `{"key": "medical", "decision": "`+decision+`", "termsId": "memory", "termsVersion": "2026-11",
+			"source": "settings-toggle", "locale": "en", "shown": "May I remember your health?"}`))
+	}
+	grant := decide("grant")
+	granted := into[receipted](b, grant)
+	withdrawal := b.ok(post("/v1/me/consents/"+granted.EventID+"/withdraw", ada, ""))
+	denial := decide("deny")
+	for state, answer := range map[string]response{"dpv:ConsentGiven": grant, "dpv:ConsentWithdrawn": withdrawal, "dpv:ConsentRefused": denial} {
+		event := into[receipted](b, answer)
+		require.NoError(t, contract.CheckReceipt(event.Receipt))
+		require.Equal(t, state, into[receipts.Receipt](b, response{body: event.Receipt}).Status.Type)
+		path := "/v1/me/consents/" + event.EventID + "/receipt"
+		for range 2 {
+			require.JSONEq(t, string(event.Receipt), string(b.ok(get(path, ada).waiting(denial.position)).body))
+			b.offset.Add(int64(time.Minute))
+		}
+		b.refused(get(path, b.member(acme, "ben")), http.StatusNotFound, "not_found")
+		b.refused(get(path, b.assistant(acme, "ada")), http.StatusForbidden, "member_required")
+	}
+	terms := into[listed](b, b.ok(get("/v1/terms", ada))).Items[0]
+	receipt := into[receipts.Receipt](b, response{body: granted.Receipt})
+	require.Equal(t, terms["sha256"], receipt.Notice.SHA256)
+	require.Equal(t, "memory/2026-11", receipt.Notice.Identifier)
+	require.Equal(t, "May I remember your health?", receipt.Notice.Shown)
+	require.Equal(t, string(b.memberID(acme, "ada")), receipt.DataSubject.Identifier)
+	require.Equal(t, grant.position, receipt.Proof.Position)
+	b.refused(get("/v1/me/consents/"+unknownID+"/receipt", ada), http.StatusNotFound, "not_found")
 }

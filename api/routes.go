@@ -6,6 +6,7 @@ import (
 	"iris.example/iris/acts"
 	"iris.example/iris/events"
 	"iris.example/iris/identity"
+	"iris.example/iris/receipts"
 	"iris.example/iris/schemas"
 )
 
@@ -126,6 +127,10 @@ func Routes() []Route {
 		{
 			Method: http.MethodPost, Pattern: "/v1/me/consents/{id}/withdraw", Who: Member, Request: schemas.RequestWithdraw, Command: true,
 			Success: http.StatusOK, Answer: consentAnswer{}, Summary: "Take a grant back, by the id of its event", handle: (*API).withdraw,
+		},
+		{
+			Method: http.MethodGet, Pattern: "/v1/me/consents/{id}/receipt", Who: Member, Waits: true,
+			Success: http.StatusOK, Answer: receipts.Receipt{}, Summary: "The receipt of an answer, by the id of its event: JSON-LD", handle: (*API).receipt,
 		},
 		{
 			Method: http.MethodGet, Pattern: "/v1/terms", Who: Principal,

@@ -13,7 +13,7 @@ import (
 	"iris.example/iris/events"
 )
 
-//go:embed vocabulary.schema.json events/*.json claims/*.json outcomes/*.json api/*.json
+//go:embed vocabulary.schema.json events/*.json claims/*.json outcomes/*.json api/*.json receipts/*.json
 var files embed.FS
 
 // Files are the published schemas, by path below the base.
@@ -137,6 +137,11 @@ func (c *Contract) CheckSealed(data []byte) error {
 // CheckOutcome judges the CloudEvents message that tells a producer what became of its claim.
 func (c *Contract) CheckOutcome(message []byte) error {
 	return c.check("outcomes/iris.claim.settled.v1", message)
+}
+
+// CheckReceipt judges what a member is given for an answer to a consent question.
+func (c *Contract) CheckReceipt(receipt []byte) error {
+	return c.check("receipts/consent-receipt.v1", receipt)
 }
 
 // CheckRequest judges the body of a request by the name of its schema in api/.

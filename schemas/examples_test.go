@@ -37,6 +37,7 @@ func judges(c *schemas.Contract) map[string]func([]byte) error {
 	for _, t := range events.Types() {
 		all[string(t)] = func(data []byte) error { return c.Check(t, data) }
 	}
+	all["receipt"] = c.CheckReceipt
 	for _, name := range requests() {
 		all["api/"+name] = func(data []byte) error { return c.CheckRequest(name, data) }
 	}

@@ -70,7 +70,7 @@ func (s source) in(rooms ...string) bool {
 // Pure rooms have no I/O, clock, randomness or floating point. Programs that generate their tables are not part of them.
 func TestPureRooms(t *testing.T) {
 	t.Parallel()
-	pure := []string{"aggregates", "recall", "screening", "policy", "boundary"}
+	pure := []string{"aggregates", "recall", "screening", "policy", "boundary", "receipts"}
 	forbidden := []string{
 		"os", "os/exec", "net", "net/http", "io/ioutil", "log", "log/slog", "database/sql", "math/rand", "math/rand/v2", "crypto/rand", "syscall",
 		"runtime", "plugin", "github.com/nats-io/", "github.com/jackc/", "github.com/coreos/",
@@ -109,6 +109,7 @@ func TestDependenciesPointInward(t *testing.T) {
 		"policy":      {"events"},
 		"screening":   {"events"},
 		"recall":      {"events", "policy"},
+		"receipts":    {"events"},
 		"aggregates":  {"aggregates", "events", "policy", "recall", "screening"},
 		"events/log":  {"events", "events/log"},
 		"schemas":     {"events", "schemas"},
@@ -117,7 +118,7 @@ func TestDependenciesPointInward(t *testing.T) {
 		"projections": {"events", "events/log", "projections"},
 		"runner":      {"aggregates", "events", "events/log", "policy", "screening"},
 		"recalls":     {"aggregates", "events", "events/log", "policy", "recall", "runner"},
-		"acts":        {"aggregates", "events", "events/log", "identity", "policy", "projections", "recall", "recalls", "runner"},
+		"acts":        {"aggregates", "events", "events/log", "identity", "policy", "projections", "recall", "recalls", "receipts", "runner"},
 		"evidence":    {"internal/dirlock"},
 		"workers":     {"acts", "boundary", "events", "events/log", "evidence", "problems", "projections", "workers"},
 		"demo":        {"acts"},
