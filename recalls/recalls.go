@@ -3,13 +3,15 @@
 //
 // It guarantees: the state that a recall uses stands at the heads that the leader had after the request began, so a withdrawal
 // or a forget that was acknowledged before is honoured (spec 2.2); a recall whose envelope isn't synced does not answer
-// (spec 3.3); what was answered can be computed again from the stream and proved by Prove.
+// (spec 3.3); on replicated streams a fence is stored at the head used before it answers, and where one is refused it is decided
+// again; what was answered can be computed again from the stream and proved by Prove.
 package recalls
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"time"
@@ -17,6 +19,7 @@ import (
 	"iris.example/iris/aggregates/member"
 	"iris.example/iris/aggregates/organisation"
 	"iris.example/iris/events"
+	eventlog "iris.example/iris/events/log"
 	"iris.example/iris/policy"
 	"iris.example/iris/recall"
 	"iris.example/iris/runner"
@@ -31,11 +34,18 @@ type Access interface {
 	AppendAccess(ctx context.Context, org, subject string, body []byte) (uint64, error)
 }
 
+// Fence proves, on replicated streams, that the head that an answer rests on was still the head when the fence was stored: a
+// cut-off leader may answer a read, but not store anything (spec 2.2).
+type Fence interface {
+	AppendFence(ctx context.Context, org string, a events.Aggregate, head uint64, body []byte) (uint64, error)
+}
+
 // Service carries out recalls.
 type Service struct {
 	Members       *runner.Runner[*member.State, member.Command]
 	Organisations *runner.Runner[*organisation.State, organisation.Command]
 	Access        Access
+	Fence         Fence // nil on one node: there the head read suffices
 	Codec         events.Codec
 	Now           func() time.Time
 
@@ -92,28 +102,56 @@ func codeOf(err error) string {
 	return "failed"
 }
 
+// attempts is how often a recall is resolved anew because others wrote to the member's book before its fence was stored.
+const attempts = 5
+
 func (s *Service) recall(ctx context.Context, who Asker, ask events.RecallAsk) (Answer, error) {
+	for attempt := range attempts {
+		if err := pause(ctx, attempt); err != nil {
+			return Answer{}, fmt.Errorf("%w: %w", ErrStateUnknown, err)
+		}
+		answer, position, err := s.decide(ctx, who, ask)
+		if err != nil {
+			return Answer{}, err
+		}
+		_, appending := s.Tracer.Begin(ctx, tracing.Append)
+		err = s.record(ctx, who, answer.Envelope, position)
+		appending.End(codeOf(err))
+		switch {
+		case err == nil:
+			return answer, nil
+		case !errors.Is(err, eventlog.ErrConflict): // an envelope has no expectation: only a fence conflicts
+			return Answer{}, fmt.Errorf("%w: %w", ErrStateUnknown, err)
+		}
+	}
+	return Answer{}, fmt.Errorf("%w: the member's book changed %d times meanwhile", ErrStateUnknown, attempts)
+}
+
+// decide finds what is answered, at the head that it returns. Nothing of it may be shown before it is recorded.
+func (s *Service) decide(ctx context.Context, who Asker, ask events.RecallAsk) (Answer, uint64, error) {
 	id, err := events.RandomID()
 	if err != nil {
-		return Answer{}, fmt.Errorf("name a recall: %w", err)
+		return Answer{}, 0, fmt.Errorf("name a recall: %w", err)
 	}
 	defined, definedAt, err := s.definitions(ctx, who.Organisation)
 	if err != nil {
-		return Answer{}, err
+		return Answer{}, 0, err
 	}
 	inForce := defined.Policy
 	request := requestOf(who, ask)
 	if err := recall.Admit(request, inForce); err != nil {
-		return Answer{}, err
+		return Answer{}, 0, err
 	}
 	ask.ScopeKey = ask.Scope.Key(who.Member)
 
 	var result recall.Result
+	var head uint64
 	envelope := &events.RecallResolved{
 		Action: events.ActionRecallResolved, PolicyID: events.RecallPolicyID, RecallID: id, MemberID: who.Member,
 		Engine: recall.Engine, PolicyVersion: inForce.Version, PolicySHA256: defined.PolicySHA256, Ask: events.Hide(ask),
 	}
 	err = s.Members.View(ctx, who.Organisation, events.Member(who.Member), func(book *member.State, position uint64) error {
+		head = position
 		envelope.At = events.At(s.Now())
 		envelope.Heads = heads(who.Member, position, definedAt)
 		envelope.AsOf = strconv.FormatUint(max(position, definedAt), 10)
@@ -121,22 +159,16 @@ func (s *Service) recall(ctx context.Context, who Asker, ask events.RecallAsk) (
 		return nil
 	})
 	if err != nil {
-		return Answer{}, fmt.Errorf("%w: %w", ErrStateUnknown, err)
+		return Answer{}, 0, fmt.Errorf("%w: %w", ErrStateUnknown, err)
 	}
 	if result.ForeignOrganisation > 0 {
-		return Answer{}, fmt.Errorf("%w: entries of another organisation in a book", runner.ErrBroken)
+		return Answer{}, 0, fmt.Errorf("%w: entries of another organisation in a book", runner.ErrBroken)
 	}
-	record(envelope, result)
+	describe(envelope, result)
 	if envelope.ResultSHA256, err = digest(envelope, result); err != nil {
-		return Answer{}, err
+		return Answer{}, 0, err
 	}
-	_, appending := s.Tracer.Begin(ctx, tracing.Append)
-	err = s.append(ctx, who, envelope)
-	appending.End(codeOf(err))
-	if err != nil {
-		return Answer{}, fmt.Errorf("%w: %w", ErrStateUnknown, err)
-	}
-	return Answer{envelope, result}, nil
+	return Answer{envelope, result}, head, nil
 }
 
 func (s *Service) definitions(ctx context.Context, org string) (defined *organisation.State, position uint64, err error) {
@@ -176,8 +208,8 @@ func heads(member events.ID, position, definedAt uint64) []events.Head {
 	}
 }
 
-// record writes what the engine found into the envelope.
-func record(envelope *events.RecallResolved, result recall.Result) {
+// describe writes what the engine found into the envelope.
+func describe(envelope *events.RecallResolved, result recall.Result) {
 	envelope.Severity = result.Severity()
 	envelope.EvaluatedCount = result.EvaluatedCount
 	envelope.ReturnedIDs = result.ReturnedIDs
@@ -208,7 +240,42 @@ func findings(result recall.Result) events.RecallFindings {
 	return f
 }
 
-func (s *Service) append(ctx context.Context, who Asker, envelope *events.RecallResolved) error {
+// record fences the head, where streams are replicated, and appends the envelope. A fence without its envelope says only that
+// somebody looked: the other way round, an envelope would stand for an answer that was never given.
+func (s *Service) record(ctx context.Context, who Asker, envelope *events.RecallResolved, head uint64) error {
+	body, err := s.encode(ctx, who, envelope)
+	if err != nil {
+		return err
+	}
+	if s.Fence != nil {
+		if err := s.fence(ctx, who, head, body); err != nil {
+			return err
+		}
+	}
+	_, err = s.Access.AppendAccess(ctx, who.Organisation, events.RecallSubject(who.Organisation), body)
+	return err
+}
+
+// fenced is a fence's body: the member's expectation and the envelope's commitment, no more (spec 9.2).
+type fenced struct {
+	Aggregate string `json:"aggregate"`
+	Expected  string `json:"expected"`
+	Envelope  string `json:"envelope"` // SHA-256 of the envelope's stored body, hex
+}
+
+func (s *Service) fence(ctx context.Context, who Asker, head uint64, envelope []byte) error {
+	book := events.Member(who.Member)
+	body, err := events.Canonical(fenced{book.String(), strconv.FormatUint(head, 10), events.Hash(envelope)})
+	if err != nil {
+		return fmt.Errorf("write a fence: %w", err)
+	}
+	if _, err := s.Fence.AppendFence(ctx, who.Organisation, book, head, body); err != nil {
+		return fmt.Errorf("fence at %d: %w", head, err)
+	}
+	return nil
+}
+
+func (s *Service) encode(ctx context.Context, who Asker, envelope *events.RecallResolved) ([]byte, error) {
 	commit := events.Commit{Organisation: who.Organisation, Aggregate: events.Member(who.Member), Command: envelope.RecallID}
 	trace := who.Trace
 	if trace.Correlation == "" {
@@ -218,10 +285,20 @@ func (s *Service) append(ctx context.Context, who Asker, envelope *events.Recall
 		ID: envelope.RecallID, Type: envelope.EventType(), Organisation: who.Organisation, Aggregate: commit.Aggregate,
 		Time: envelope.At, RecordedAt: envelope.At, Actor: who.Actor, Policy: envelope.PolicyVersion, Trace: trace, Commit: envelope.RecallID,
 	}}}
-	body, err := s.Codec.Encode(ctx, commit)
-	if err != nil {
-		return err
+	return s.Codec.Encode(ctx, commit)
+}
+
+// pause lets whoever writes to the book get on; the first attempt doesn't wait.
+func pause(ctx context.Context, attempt int) error {
+	if attempt == 0 {
+		return nil
 	}
-	_, err = s.Access.AppendAccess(ctx, who.Organisation, events.RecallSubject(who.Organisation), body)
-	return err
+	timer := time.NewTimer(time.Duration(attempt) * time.Duration(1+rand.IntN(10)) * time.Millisecond)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

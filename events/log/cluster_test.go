@@ -36,7 +36,7 @@ func TestCluster(t *testing.T) {
 			require.NoError(t, err)
 			b.Others = append(b.Others, l)
 		}
-		b.Log = b.Others[0]
+		b.Log = log.NewGrouped(b.Others[0].(*log.JetStream)) // what waits together goes together, beside two that know nothing of it
 		return b
 	})
 }

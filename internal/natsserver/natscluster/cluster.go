@@ -211,10 +211,11 @@ func (c *Cluster) start(i int) error {
 	return nil
 }
 
-// Settle waits until every node that runs answers and knows a leader of the cluster.
+// Settle waits until every node that runs answers, and their leader knows them all: before that it places no replicas.
 func (c *Cluster) Settle(tb testing.TB) {
 	tb.Helper()
 	c.await(tb, "the nodes to find each other", func() bool {
+		running := c.running()
 		led := false
 		for i := range size {
 			s := c.Node(i)
@@ -224,7 +225,9 @@ func (c *Cluster) Settle(tb testing.TB) {
 			if !s.ReadyForConnections(turn) || !s.JetStreamIsCurrent() {
 				return false
 			}
-			led = led || s.JetStreamIsLeader()
+			if s.JetStreamIsLeader() {
+				led = len(s.JetStreamClusterPeers()) >= running
+			}
 		}
 		return led
 	})
@@ -236,6 +239,15 @@ func (c *Cluster) Settle(tb testing.TB) {
 			c.nodes[i].options.Port = s.Addr().(*net.TCPAddr).Port
 		}
 	}
+}
+
+func (c *Cluster) running() (n int) {
+	for i := range size {
+		if c.Node(i) != nil {
+			n++
+		}
+	}
+	return n
 }
 
 func (c *Cluster) await(tb testing.TB, what string, is func() bool) {
