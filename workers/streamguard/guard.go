@@ -148,8 +148,9 @@ func streamsOf(org string) []string {
 	return []string{events.StreamFor(org), events.AccessStreamFor(org)}
 }
 
-// Run looks whenever it is time, until ctx ends; then once more, so that the next start knows how far this one came.
-func (g *Guard) Run(ctx context.Context) error {
+// Run looks whenever it is time, until ctx ends; then once more, so that the next start knows how far this one came. What it
+// couldn't look at, or keep, is said in Health and the log; it is no reason to end.
+func (g *Guard) Run(ctx context.Context) {
 	for {
 		var orgs []string
 		select {
@@ -162,11 +163,18 @@ func (g *Guard) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook)
 			defer cancel()
-			return g.lookAt(last, g.those(func(w *watch) bool { return w.written }))
+			g.report(g.lookAt(last, g.those(func(w *watch) bool { return w.written })))
+			return
 		}
-		if err := g.lookAt(ctx, orgs); err != nil && ctx.Err() == nil {
-			g.config.Logger.Warn("stream guard couldn't look", "error", err)
+		if err := g.lookAt(ctx, orgs); ctx.Err() == nil {
+			g.report(err)
 		}
+	}
+}
+
+func (g *Guard) report(err error) {
+	if err != nil {
+		g.config.Logger.Warn("stream guard couldn't look", "error", err)
 	}
 }
 
@@ -376,18 +384,13 @@ func (g *Guard) allow(org string) (*watch, error) {
 	return w, nil
 }
 
-// Unhealthy is what isn't well, by what it is about: "streams of acme", "evidence". Empty: all is.
-func (g *Guard) Unhealthy() map[string]error {
+// Health is every check by what it is about, "streams of acme" or "evidence"; nil where all is well.
+func (g *Guard) Health() map[string]error {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
-	all := map[string]error{}
+	all := map[string]error{"evidence": g.unkept}
 	for org, w := range g.watched {
-		if w.alarm != nil {
-			all["streams of "+org] = w.alarm
-		}
-	}
-	if g.unkept != nil {
-		all["evidence"] = g.unkept
+		all["streams of "+org] = w.alarm
 	}
 	return all
 }
