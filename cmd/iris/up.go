@@ -19,13 +19,14 @@ type upCommand struct {
 	ClockOffset time.Duration `help:"Move the product's clock forward." placeholder:"DUR"`
 	ReadyFile   string        `help:"Write addresses and tokens here, as JSON, when everything answers." placeholder:"FILE" type:"path"`
 	Postgres    string        `env:"IRIS_POSTGRES_URL" help:"A PostgreSQL of your own, as a superuser, in place of the private one." placeholder:"URL"`
+	Trace       string        `help:"Append the spans of every request here, a line of JSON each; no text of anybody is in them." placeholder:"FILE" type:"path"`
 	JSON        bool          `name:"json" help:"Print the ready document on standard output."`
 	LogLevel    slog.Level    `default:"warn" help:"debug, info, warn or error."`
 }
 
 func (c upCommand) Run(ctx context.Context, out output) error {
 	instance, err := embedded.Start(ctx, embedded.Config{
-		DataDir: c.Data, HTTP: c.HTTP, NATS: c.NATS, NoDemo: c.NoDemo, ClockOffset: c.ClockOffset, PostgresURL: c.Postgres, Progress: out.Err, Version: version,
+		DataDir: c.Data, HTTP: c.HTTP, NATS: c.NATS, NoDemo: c.NoDemo, ClockOffset: c.ClockOffset, PostgresURL: c.Postgres, Progress: out.Err, Version: version, TraceFile: c.Trace,
 		Logger: slog.New(slog.NewJSONHandler(out.Err, &slog.HandlerOptions{Level: c.LogLevel})),
 	})
 	if err != nil {

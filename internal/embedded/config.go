@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"iris.example/iris/identity"
+	"iris.example/iris/limits"
 )
 
 // Config says where the state lives and what listens where.
@@ -30,7 +31,9 @@ type Config struct {
 	PostgresURL string        // a server of one's own, as a superuser; empty: a private one
 	Version     string        // of the program, for /v1/about
 	Logger      *slog.Logger
-	Progress    io.Writer // hears what the start is doing; nil: nobody
+	TraceFile   string         // spans are appended here, for development; empty: nobody traces
+	Limits      *limits.Config // how often a caller may ask; nil: generous
+	Progress    io.Writer      // hears what the start is doing; nil: nobody
 	// UnsafeNoSync answers before the disk has what was written. For tests that are not about durability.
 	UnsafeNoSync bool
 }
@@ -45,6 +48,10 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.NATS == "" {
 		c.NATS = "127.0.0.1:4222"
+	}
+	if c.Limits == nil {
+		generous := limits.Demonstration()
+		c.Limits = &generous
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -25,6 +25,8 @@ import (
 	"iris.example/iris/internal/dirlock"
 	"iris.example/iris/internal/natsserver"
 	"iris.example/iris/internal/pgserver"
+	"iris.example/iris/limits"
+	"iris.example/iris/metrics"
 	"iris.example/iris/projections/engine"
 	"iris.example/iris/projections/migrations"
 	"iris.example/iris/projections/reader"
@@ -32,6 +34,8 @@ import (
 	"iris.example/iris/runner"
 	"iris.example/iris/schemas"
 	"iris.example/iris/screening"
+	"iris.example/iris/tracing"
+	"iris.example/iris/tracing/tracefile"
 	"iris.example/iris/vault"
 	"iris.example/iris/web"
 	"iris.example/iris/workers/intake"
@@ -60,6 +64,9 @@ type Instance struct {
 	contract  *schemas.Contract
 	marks     *engine.Watermarks
 	lock      *dirlock.Lock
+	metrics   *metrics.Metrics
+	traces    *tracefile.Traces // nil: nobody traces
+	tracer    tracing.Tracer
 
 	master vault.Master
 	codes  sync.Map // sign-in code → code
@@ -122,6 +129,9 @@ func (i *Instance) start(ctx context.Context) (err error) {
 		return fmt.Errorf("data directory %s is in use by another Iris; stop it, or name another with --data: %w", i.cfg.DataDir, err)
 	}
 	if i.master, err = vault.OpenMasterKey(i.cfg.path("master.key")); err != nil {
+		return err
+	}
+	if err := i.observe(); err != nil {
 		return err
 	}
 	i.say("starting PostgreSQL and NATS")
@@ -233,7 +243,7 @@ func (i *Instance) openStores(ctx context.Context) (err error) {
 	if i.conn, err = i.NATS.Connect(); err != nil {
 		return err
 	}
-	if i.Log, err = eventlog.New(i.conn, eventlog.Config{}.WithDefaults()); err != nil {
+	if i.Log, err = eventlog.New(i.conn, eventlog.Config{Observe: i.metrics.Published}); err != nil {
 		return err
 	}
 	if err := i.Log.CreateInbox(ctx); err != nil {
@@ -261,7 +271,9 @@ func (i *Instance) origin() string { return "http://" + i.listener.Addr().String
 // assemble connects the rooms.
 func (i *Instance) assemble(ctx context.Context) error {
 	i.Codec = events.Codec{Keys: i.Vault, Contract: i.contract}
-	shared := runner.Config{Log: eventlog.NewGrouped(i.Log), Codec: i.Codec, Keys: i.Vault, Screen: screening.New(), Now: i.Now}
+	shared := runner.Config{
+		Log: eventlog.NewGrouped(i.Log), Codec: i.Codec, Keys: i.Vault, Screen: screening.New(), Now: i.Now, Observe: i.metrics.Decided, Tracer: i.tracer,
+	}
 	members, err := runner.Members(shared)
 	if err != nil {
 		return err
@@ -281,13 +293,15 @@ func (i *Instance) assemble(ctx context.Context) error {
 }
 
 func (i *Instance) recalls(members *runner.Runner[*member.State, member.Command], organisations *runner.Runner[*organisation.State, organisation.Command]) *recalls.Service {
-	return &recalls.Service{Members: members, Organisations: organisations, Access: i.Log, Codec: i.Codec, Now: i.Now}
+	return &recalls.Service{
+		Members: members, Organisations: organisations, Access: i.Log, Codec: i.Codec, Now: i.Now, Observe: i.metrics.Recalled, Tracer: i.tracer,
+	}
 }
 
 func (i *Instance) startWorkers(ctx context.Context) (err error) {
 	i.projector, err = projector.New(projector.Config{
 		Organisations: organisations(), DatabaseURL: i.databases.URL(modelsDatabase, migrations.Projector), Follow: engine.Followed(i.Log),
-		Codec: i.Codec, Read: i.Log.At, Announce: i.marks, Logger: i.cfg.Logger,
+		Codec: i.Codec, Read: i.Log.At, Announce: i.marks, Logger: i.cfg.Logger, Tracer: i.tracer,
 	})
 	if err != nil {
 		return err
@@ -297,6 +311,7 @@ func (i *Instance) startWorkers(ctx context.Context) (err error) {
 	}
 	claims, err := intake.New(intake.Config{
 		Source: i.inbox, Contract: i.contract, Claims: i.Acts, Outcomes: i.conn, Logger: i.cfg.Logger, Now: i.Now,
+		Observe: i.metrics.Settled, Tracer: i.tracer,
 	})
 	if err != nil {
 		return err
@@ -327,9 +342,17 @@ func (i *Instance) serve() error {
 	if err != nil {
 		return err
 	}
+	if err := i.watch(); err != nil {
+		return err
+	}
+	limiter, err := limits.New(*i.cfg.Limits)
+	if err != nil {
+		return err
+	}
 	service, err := api.New(api.Config{
 		Acts: i.Acts, Verifier: i.Issuer.Verifier(), Contract: i.contract, Logger: i.cfg.Logger, Now: i.Now, CursorKey: cursorKey,
 		Version: i.cfg.Version, ClockOffset: i.cfg.ClockOffset, Ready: i.readiness,
+		Limits: limiter, Metrics: i.metrics.Write, Observe: i.metrics.Answered, Tracer: i.tracer,
 	}.WithDefaults())
 	if err != nil {
 		return err
@@ -339,10 +362,10 @@ func (i *Instance) serve() error {
 		return err
 	}
 	mux := http.NewServeMux()
-	for _, prefix := range []string{"/v1/", "/healthz", "/readyz", "/openapi.json"} {
+	for _, prefix := range []string{"/v1/", "/healthz", "/readyz", "/metrics", "/openapi.json"} {
 		mux.Handle(prefix, service.Handler())
 	}
-	mux.Handle("/", pages.Handler())
+	mux.Handle("/", i.metrics.Pages(pages.Handler()))
 	i.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10}
 	i.work("http", func() error {
 		if err := i.server.Serve(i.listener); !errors.Is(err, http.ErrServerClosed) {
@@ -351,23 +374,6 @@ func (i *Instance) serve() error {
 		return nil
 	})
 	return nil
-}
-
-// readiness names what isn't well. Empty: ready.
-func (i *Instance) readiness(ctx context.Context) map[string]error {
-	checks := map[string]error{"nats": i.NATS.Healthy(), "projections": i.projector.Unhealthy(), "intake": i.intakeBehind(ctx)}
-	if i.postgres != nil {
-		checks["postgres"] = i.postgres.Ping(ctx)
-	}
-	for _, org := range organisations() {
-		checks["streams of "+org] = i.Log.OpenOrganisation(ctx, org)
-	}
-	for name, err := range checks {
-		if err == nil {
-			delete(checks, name)
-		}
-	}
-	return checks
 }
 
 // Stop ends everything in the reverse order: who asks, who writes, the rooms, the stores. It may be called on what never
@@ -402,6 +408,9 @@ func (i *Instance) Stop(ctx context.Context) error {
 	}
 	if i.postgres != nil {
 		all = append(all, i.postgres.Stop(ctx))
+	}
+	if i.traces != nil {
+		all = append(all, i.traces.Stop(ctx))
 	}
 	if i.lock != nil {
 		i.lock.Release()

@@ -124,7 +124,7 @@ func TestDependenciesPointInward(t *testing.T) {
 		"demo":        {"acts"},
 		"limits":      {},
 		"tracing":     {"events", "tracing"},
-		"metrics":     {"aggregates", "api", "events", "events/log", "metrics", "problems", "projections", "recalls", "runner", "workers/intake"},
+		"metrics":     {"aggregates", "api", "events", "events/log", "metrics", "policy", "problems", "projections", "recalls", "runner", "workers/intake"},
 	}
 	for _, s := range sources(t) {
 		if s.test || s.file.Name.Name == "main" || s.in("events/log/logtest") {
