@@ -1,7 +1,7 @@
 // Command compat says whether a contract may change as it did (spec 9.3). Run it at the root of the repository.
 //
 //	go run ./schemas/compat              hold schemas/ to the lock and to its released forms, as make verify does
-//	go run ./schemas/compat OLD NEW      compare two files, as input and as events
+//	go run ./schemas/compat OLD NEW      compare two files: as input and as events, or as documents
 //	go run ./schemas/compat -release     take up what grew as released; refused while anything is broken
 //
 // It exits with 0 where nothing breaks, with 1 where something does, with 2 where that could not be found out.
@@ -64,7 +64,11 @@ func verify(dir string, out io.Writer) error {
 
 func compare(before, now string, out io.Writer) error {
 	var breaches []growth.Breach
-	for _, as := range []growth.Direction{growth.Input, growth.Events} {
+	directions, err := growth.Directions(version(before))
+	if err != nil {
+		return err
+	}
+	for _, as := range directions {
 		found, err := growth.Compare(version(before), version(now), as)
 		if err != nil {
 			return err

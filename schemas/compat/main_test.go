@@ -31,7 +31,11 @@ func TestTwoFilesAreComparedBothWays(t *testing.T) {
 	require.Equal(t, "as input: 0 breaking\nas events: 1 breaking\n", out.String())
 
 	out.Reset()
+	document := write(t, dir, "openapi.json", `{"openapi": "3.1.0", "paths": {}}`)
+	require.NoError(t, run(dir, []string{document, document}, &out))
+	require.Equal(t, "as document: 0 breaking\n", out.String())
 	require.NoError(t, run(dir, []string{before, before}, &out))
+	require.Error(t, run(dir, []string{document, before}, &out))
 	err = run(dir, []string{before, filepath.Join(dir, "none.json")}, &out)
 	require.Error(t, err)
 	require.NotErrorIs(t, err, growth.ErrBroken)

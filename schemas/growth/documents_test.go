@@ -63,7 +63,7 @@ func TestOpenAPI(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, c.want, strings.Join(compare(t, petty, replaced(t, petty, c.before, c.now), growth.Events), "; "))
+			require.Equal(t, c.want, strings.Join(compare(t, petty, replaced(t, petty, c.before, c.now), growth.Document), "; "))
 		})
 	}
 }
@@ -99,7 +99,7 @@ func TestAsyncAPI(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			found := compare(t, string(ours), replaced(t, string(ours), c.before, c.now), growth.Events)
+			found := compare(t, string(ours), replaced(t, string(ours), c.before, c.now), growth.Document)
 			switch {
 			case strings.HasPrefix(c.name, "the other way"):
 				require.Len(t, found, 1)

@@ -13,16 +13,12 @@ const base = "https://iris.example/schemas/"
 type Direction int
 
 const (
-	Input  Direction = iota // those who send: what was accepted is accepted
-	Events                  // those who read: what is said reads as before
+	Input    Direction = iota // those who send: what was accepted is accepted
+	Events                    // those who read: what is said reads as before
+	Document                  // OpenAPI or AsyncAPI, which says for itself who sends and who reads
 )
 
-func (d Direction) String() string {
-	if d == Events {
-		return "events"
-	}
-	return "input"
-}
+func (d Direction) String() string { return [...]string{"input", "events", "document"}[d] }
 
 // The codes of findings. They are never renamed.
 const (
@@ -80,8 +76,16 @@ type Version struct {
 	Name string
 }
 
-// Compare lists in what ways now can't stand in for before. A document of OpenAPI or AsyncAPI says for itself which of its
-// schemas are input and which are events, so as is of no account for it.
+// Directions are those that mean something for a contract: Document, or the other two.
+func Directions(of Version) ([]Direction, error) {
+	doc, err := newReader(of.Open).file(of.Name)
+	if err != nil || has(doc, "openapi") || has(doc, "asyncapi") {
+		return []Direction{Document}, err
+	}
+	return []Direction{Input, Events}, nil
+}
+
+// Compare lists in what ways now can't stand in for before.
 func Compare(before, now Version, as Direction) ([]Finding, error) {
 	p := pair{old: newReader(before.Open), now: newReader(now.Open), oldFile: before.Name, nowFile: now.Name}
 	was, err := p.old.file(before.Name)
@@ -93,10 +97,12 @@ func Compare(before, now Version, as Direction) ([]Finding, error) {
 		return nil, err
 	}
 	switch {
-	case has(was, "openapi") || has(is, "openapi"):
+	case as == Document && has(was, "openapi"):
 		p.openAPI(was, is)
-	case has(was, "asyncapi") || has(is, "asyncapi"):
+	case as == Document && has(was, "asyncapi"):
 		p.asyncAPI(was, is)
+	case as == Document:
+		return nil, fmt.Errorf("compare %s: it is no document of OpenAPI or AsyncAPI", before.Name)
 	default:
 		p.schemas("", "", as)
 		if onlyDefinitions(was) {

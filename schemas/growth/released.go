@@ -38,13 +38,13 @@ func contracts() []contract {
 		{"receipts/*.schema.json", []Direction{Events}},
 		{"events/envelope.schema.json", []Direction{Input, Events}},
 		{"events/definitions*.schema.json", []Direction{Input, Events}}, // locked as well; the others refer to it
-		{"openapi.json", []Direction{Events}},
-		{"asyncapi.json", []Direction{Events}},
+		{"openapi.json", []Direction{Document}},
+		{"asyncapi.json", []Direction{Document}},
 	}
 }
 
-// directions are those in which a file is held; none: it isn't one that may grow.
-func directions(name string) []Direction {
+// heldAs are the directions in which a file is held; none: it isn't one that may grow.
+func heldAs(name string) []Direction {
 	for _, c := range contracts() {
 		if ok, _ := path.Match(c.names, name); ok {
 			return c.as
@@ -53,7 +53,7 @@ func directions(name string) []Direction {
 	return nil
 }
 
-// Breach is a finding in a contract. As is of no account for a document and for a locked file.
+// Breach is a finding in a contract, and who notices.
 type Breach struct {
 	File string
 	As   Direction
@@ -104,18 +104,18 @@ func verifyLock(dir fs.FS) (breaches []Breach, err error) {
 		return nil, err
 	}
 	for _, name := range lock.Broken(now) {
-		breaches = append(breaches, Breach{File: name, Finding: Finding{name, "locked", "changed or disappeared; put it back and write another version"}})
+		breaches = append(breaches, Breach{name, Events, Finding{name, "locked", "changed or disappeared; put it back and write another version"}})
 	}
 	return breaches, nil
 }
 
 func verifyOne(dir fs.FS, name string) (breaches []Breach, err error) {
-	as := directions(name)
+	as := heldAs(name)
 	if as == nil {
-		return []Breach{{File: name, Finding: Finding{name, "released", "was released and is none of the contracts that may grow"}}}, nil
+		return []Breach{{name, Document, Finding{name, "released", "was released and is none of the contracts that may grow"}}}, nil
 	}
 	if _, err := fs.Stat(dir, name); errors.Is(err, fs.ErrNotExist) {
-		return []Breach{{File: name, Finding: Finding{name, codeRemoved, "was released and is gone"}}}, nil
+		return []Breach{{name, as[0], Finding{name, codeRemoved, "was released and is gone"}}}, nil
 	}
 	before, err := fs.Sub(dir, Folder)
 	if err != nil {
@@ -146,7 +146,7 @@ func Released(dir fs.FS) (names []string, err error) {
 
 // Growing lists the contracts that may grow.
 func Growing(dir fs.FS) ([]string, error) {
-	return files(dir, func(name string) bool { return directions(name) != nil })
+	return files(dir, func(name string) bool { return heldAs(name) != nil })
 }
 
 func files(dir fs.FS, wanted func(string) bool) (names []string, err error) {
