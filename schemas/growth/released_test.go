@@ -2,6 +2,7 @@ package growth_test
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"iris.example/iris/schemas"
 	"iris.example/iris/schemas/growth"
 )
 
@@ -37,19 +39,23 @@ func TestEverySchemaIsHeldByOneOrTheOther(t *testing.T) {
 	}))
 }
 
-// copyOfSchemas is the schema folder in a temporary place, without what verify doesn't read.
+// copyOfSchemas is the schema folder in a temporary place, with the examples of outcomes alone, and a lock that knows no others.
 func copyOfSchemas(t *testing.T) string {
 	t.Helper()
-	dir := t.TempDir()
+	lock, err := schemas.ReadLock(os.DirFS(".."))
+	require.NoError(t, err)
+	dir, of := t.TempDir(), func(name string) bool {
+		return filepath.Ext(name) == ".json" && (!strings.HasPrefix(name, "examples/") || strings.HasPrefix(name, "examples/outcome/valid/"))
+	}
+	maps.DeleteFunc(lock, func(name, _ string) bool { return !of(name) })
+	data, err := lock.MarshalIndent()
+	require.NoError(t, err)
 	require.NoError(t, fs.WalkDir(os.DirFS(".."), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			if d != nil && (d.Name() == "testdata" || d.Name() == "invalid") {
-				return fs.SkipDir
-			}
-			return err
+		if err == nil && d.Name() == "testdata" {
+			return fs.SkipDir
 		}
-		if filepath.Ext(name) != ".json" {
-			return nil
+		if err != nil || d.IsDir() || !of(name) {
+			return err
 		}
 		data, err := os.ReadFile(filepath.Join("..", name))
 		if err != nil {
@@ -58,6 +64,7 @@ func copyOfSchemas(t *testing.T) string {
 		put(t, dir, name, string(data))
 		return nil
 	}))
+	put(t, dir, schemas.LockFile, string(data))
 	return dir
 }
 
