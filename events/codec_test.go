@@ -284,6 +284,12 @@ func TestAReaderOpensOnlyWhatItNeeds(t *testing.T) {
 	require.Empty(t, event.Body.Plain)
 	require.Empty(t, event.Details.Plain.SourceRefs)
 	require.Empty(t, read.RequestDigest)
+	for _, placed := range read.Events[0].Placed() {
+		plain, err := json.Marshal(placed)
+		require.NoError(t, err)
+		require.Equal(t, string(plain), string(placed.JSON()))
+	}
+	require.Nil(t, (*events.Placed)(nil).JSON())
 	body2, err := events.Open[string](t.Context(), keys, read.Events[0].Placed()["body"])
 	require.NoError(t, err, "what stayed sealed opens later")
 	require.Equal(t, canary, body2)

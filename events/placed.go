@@ -3,6 +3,9 @@ package events
 import (
 	"context"
 	"fmt"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Placed is a sealed field together with all that it takes to open it away from its event. It is what a read model keeps of a
@@ -35,4 +38,24 @@ func Open[T any](ctx context.Context, keys Keys, p Placed) (T, error) {
 		return secret.Plain, fmt.Errorf("event %s: %w", p.Event, err)
 	}
 	return secret.Plain, nil
+}
+
+// JSON is what a read model stores of p, written without a detour; nil of nothing.
+func (p *Placed) JSON() []byte {
+	if p == nil {
+		return nil
+	}
+	b := make([]byte, 0, 512+len(p.Sealed.Box))
+	for _, member := range [...]struct{ name, value string }{
+		{`{"field":`, p.Field},
+		{`,"key":{"organisation":`, p.Key.Organisation}, {`,"class":`, string(p.Key.Class)}, {`,"member":`, string(p.Key.Member)},
+		{`,"tier":`, string(p.Key.Tier)}, {`,"row":`, string(p.Key.Row)}, {`,"entry":`, p.Key.Entry},
+		{`},"aggregate":{"kind":`, string(p.Aggregate.Kind)}, {`,"id":`, string(p.Aggregate.ID)},
+		{`},"event":`, string(p.Event)}, {`,"previous":`, strconv.FormatUint(p.Previous, 10)},
+		{`,"sealed":{"key":`, p.Sealed.Key}, {`,"box":`, p.Sealed.Box}, {`,"commitment":`, p.Sealed.Commitment},
+	} {
+		b = append(b, member.name...)
+		b, _ = jsontext.AppendQuote(b, member.value) // of invalid UTF-8, which no event has, it says so and writes a replacement
+	}
+	return append(b, `}}`...)
 }

@@ -16,7 +16,7 @@ func (c *Changes) Grown() []engine.Table {
 			r := rows[i]
 			return []any{
 				engine.UUID(r.EventID), engine.UUID(r.MemberID), string(r.Key), string(r.State), r.At, r.ExpiresAt, engine.OptionalUUID(r.Supersedes),
-				r.TermsID, r.TermsVersion, string(r.Source), r.Locale, r.Fingerprint, r.SHA256, r.Record, r.Position, r.Ordinal,
+				r.TermsID, r.TermsVersion, string(r.Source), r.Locale, r.Fingerprint, r.SHA256, r.Record.JSON(), r.Position, r.Ordinal,
 			}
 		},
 	}}

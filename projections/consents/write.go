@@ -45,7 +45,7 @@ func queueRows(b *pgx.Batch, org string, rows []Row) {
 		engine.Column(rows, func(r Row) string { return r.Locale }),
 		engine.Column(rows, func(r Row) string { return r.Fingerprint }),
 		engine.Column(rows, func(r Row) string { return r.SHA256 }),
-		engine.Column(rows, func(r Row) *events.Placed { return r.Record }),
+		engine.Column(rows, func(r Row) []byte { return r.Record.JSON() }),
 		engine.Column(rows, func(r Row) uint64 { return r.Position }),
 		engine.Column(rows, func(r Row) int { return r.Ordinal }),
 	)

@@ -18,34 +18,60 @@ type item struct {
 	poison    error         // why it can't be applied; nil: not tried yet
 }
 
-// decode opens the messages above position, in order. It returns those before the first that fails, and how that one failed.
-// What was delivered again is dropped.
-func (l *Line) decode(ctx context.Context, position uint64, messages []log.Message) ([]item, error) {
-	items := make([]item, 0, len(messages))
-	for _, message := range messages {
-		if message.Sequence <= position {
-			continue
-		}
-		next, err := l.decodeOne(ctx, message)
-		if err != nil {
-			return items, err
-		}
-		items = append(items, next)
-		position = message.Sequence
-	}
-	return items, nil
+// delivery is a batch on its way from the stream to the tables.
+type delivery struct {
+	items []item
+	err   error
 }
 
-// decodeOne fails on poison unless the line parks, and this was tried often enough.
-func (l *Line) decodeOne(ctx context.Context, message log.Message) (item, error) {
-	i := l.open(ctx, message)
-	switch {
-	case i.poison == nil:
-		return i, nil
-	case !errors.Is(i.poison, ErrPoison), !l.exhausted(message.Sequence):
-		return i, i.poison
+// ahead reads and opens the next batch while the one before is written. It ends with the first error, or with ctx.
+func (l *Line) ahead(ctx context.Context, source Source) <-chan delivery {
+	deliveries := make(chan delivery)
+	go func() {
+		defer close(deliveries)
+		for {
+			messages, err := source.Next(ctx, l.config.MaxBatch)
+			select {
+			case deliveries <- delivery{l.openAll(ctx, messages), err}:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return deliveries
+}
+
+// openAll ends after what the line can't pass.
+func (l *Line) openAll(ctx context.Context, messages []log.Message) []item {
+	items := make([]item, 0, len(messages))
+	for _, message := range messages {
+		i := l.open(ctx, message)
+		items = append(items, i)
+		if i.poison != nil && !(l.config.Park && errors.Is(i.poison, ErrPoison)) {
+			break
+		}
 	}
-	return i, nil
+	return items
+}
+
+// passable are the items above position that can be applied or parked, up to one that the line can't pass yet, and how that one
+// failed. What was delivered again is dropped.
+func (l *Line) passable(position uint64, items []item) ([]item, error) {
+	passable := items[:0]
+	for _, i := range items {
+		if i.commit.Position <= position {
+			continue
+		}
+		if i.poison != nil && !(errors.Is(i.poison, ErrPoison) && l.exhausted(i.commit.Position)) {
+			return passable, i.poison
+		}
+		passable = append(passable, i)
+		position = i.commit.Position
+	}
+	return passable, nil
 }
 
 func (l *Line) open(ctx context.Context, message log.Message) item {

@@ -129,13 +129,19 @@ func (l *Line) follow(ctx context.Context) error {
 		return fmt.Errorf("follow %s after %d: %w", l.config.Stream, position, err)
 	}
 	defer source.Close()
-	for {
-		messages, err := source.Next(ctx, l.config.MaxBatch)
-		if err != nil {
-			return fmt.Errorf("read %s after %d: %w", l.config.Stream, position, err)
+	ctx, end := context.WithCancel(ctx)
+	deliveries := l.ahead(ctx, source)
+	defer func() {
+		end()
+		for range deliveries { // until nobody reads the source any more
 		}
-		// What decodes is applied before an error ends this life: a line stops right before what stops it.
-		items, stop := l.decode(ctx, position, messages)
+	}()
+	for next := range deliveries {
+		if next.err != nil {
+			return fmt.Errorf("read %s after %d: %w", l.config.Stream, position, next.err)
+		}
+		// What can be applied is applied before an error ends this life: a line stops right before what stops it.
+		items, stop := l.passable(position, next.items)
 		if len(items) > 0 {
 			reached, err := l.apply(ctx, conn, position, items)
 			if reached > position {
@@ -150,6 +156,7 @@ func (l *Line) follow(ctx context.Context) error {
 			return stop
 		}
 	}
+	return context.Cause(ctx)
 }
 
 // resumes believes the cursor, also where it lies before what was known: the database may be another one now.

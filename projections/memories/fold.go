@@ -22,7 +22,7 @@ func (c *Changes) Grown() []engine.Table {
 			return []any{
 				engine.UUID(r.MemberID), engine.UUID(r.MemoryID), r.Revision, engine.UUID(r.RevisionID), engine.OptionalUUID(r.PreviousRevisionID),
 				string(r.Lifecycle), engine.UUID(r.EventID), string(r.EventType), string(r.ActorKind), r.ActorID,
-				r.At, r.Body, r.Labels, r.Details, r.Position,
+				r.At, r.Body.JSON(), r.Labels.JSON(), r.Details.JSON(), r.Position,
 			}
 		},
 	}}
@@ -49,7 +49,7 @@ func (c *Changes) Settled() []engine.Table {
 			return []any{
 				engine.UUID(r.MemberID), engine.UUID(r.MemoryID), r.Namespace, string(r.Tier), string(r.Kind), r.Program, r.ScopeKind, r.ScopeKey,
 				r.AdapterScope, r.TenantID, r.Category, string(r.Origin), string(r.Lifecycle), r.Revision, engine.UUID(r.RevisionID),
-				engine.OptionalUUID(r.PreviousRevisionID), engine.OptionalUUID(r.OnBehalfOf), r.Body, r.Labels, r.Details, r.ForgetAt,
+				engine.OptionalUUID(r.PreviousRevisionID), engine.OptionalUUID(r.OnBehalfOf), r.Body.JSON(), r.Labels.JSON(), r.Details.JSON(), r.ForgetAt,
 				r.CreatedAt, r.UpdatedAt, r.Position,
 			}
 		},

@@ -31,7 +31,7 @@ func (c *Changes) Settled() []engine.Table {
 			return []any{
 				engine.UUID(r.MemberID), engine.UUID(r.ProposalID), engine.UUID(r.CommandID), string(r.State), string(r.Outcome), r.Reason, r.Producer,
 				r.Client, string(r.Consumer), r.PromotionCandidate, r.Namespace, r.Tier, r.Kind, r.Program, r.Origin, r.ScopeKind, r.ScopeKey,
-				r.AdapterScope, r.TenantID, r.Category, engine.OptionalUUID(r.OnBehalfOf), r.Body, r.Labels, r.Details, r.Notes, r.RecordedAt,
+				r.AdapterScope, r.TenantID, r.Category, engine.OptionalUUID(r.OnBehalfOf), r.Body.JSON(), r.Labels.JSON(), r.Details.JSON(), r.Notes.JSON(), r.RecordedAt,
 				r.ExpiresAt, r.AnsweredAt, r.Position, r.AnsweredPosition,
 			}
 		},
