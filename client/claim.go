@@ -64,7 +64,8 @@ type SourceRef struct {
 	Turns []int  `json:"turns,omitempty"`
 }
 
-const claimType = "iris.memory.proposed.v1"
+// ClaimType is the CloudEvents type of a claim.
+const ClaimType = "iris.memory.proposed.v1"
 
 // message is the CloudEvents JSON around a claim.
 type message struct {
@@ -77,15 +78,23 @@ type message struct {
 	Data            Claim  `json:"data"`
 }
 
-// encode writes a claim as it is published. Its words are sealed unless recipient is nil.
-func (c Claim) encode(producer string, to *sealer) ([]byte, error) {
-	for _, r := range c.ID {
+// CheckID says whether a claim may have the id. What else a claim must be is for Iris to say.
+func CheckID(id string) error {
+	if id == "" || len(id) > 128 {
+		return fmt.Errorf("%w: an id has 1 to 128 characters", ErrClaim)
+	}
+	for _, r := range id {
 		if r < ' ' || r > '~' {
-			return nil, fmt.Errorf("%w: an id is printable ASCII", ErrClaim)
+			return fmt.Errorf("%w: an id is printable ASCII", ErrClaim)
 		}
 	}
-	if c.ID == "" || len(c.ID) > 128 {
-		return nil, fmt.Errorf("%w: an id has 1 to 128 characters", ErrClaim)
+	return nil
+}
+
+// encode writes a claim as it is published. Its words are sealed unless to is nil.
+func (c Claim) encode(producer string, to *sealer) ([]byte, error) {
+	if err := CheckID(c.ID); err != nil {
+		return nil, err
 	}
 	data := c
 	if to != nil && c.Sealed == "" {
@@ -95,5 +104,5 @@ func (c Claim) encode(producer string, to *sealer) ([]byte, error) {
 		}
 		data.Sealed, data.Body, data.Subject, data.MultiActor = sealed, "", "", nil
 	}
-	return json.Marshal(message{"1.0", c.ID, "/producers/" + producer, claimType, "application/json", c.TraceParent, data})
+	return json.Marshal(message{"1.0", c.ID, "/producers/" + producer, ClaimType, "application/json", c.TraceParent, data})
 }

@@ -100,7 +100,7 @@ func New(cfg Config) (*Client, error) {
 			return nil, err
 		}
 	}
-	if c.who, err = producerOf(cfg.Credentials); err != nil {
+	if c.who, err = ProducerOf(cfg.Credentials); err != nil {
 		return nil, err
 	}
 	c.conn, err = nats.Connect(cfg.URL, nats.UserCredentials(cfg.Credentials), nats.CustomInboxPrefix(c.who.inbox()),
@@ -111,8 +111,8 @@ func New(cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// producerOf reads the one subject that the credentials may publish to. It doesn't verify them: the broker does.
-func producerOf(path string) (Producer, error) {
+// ProducerOf reads the one subject that the credentials may publish to. It doesn't verify them: the broker does.
+func ProducerOf(path string) (Producer, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return Producer{}, fmt.Errorf("read the credentials: %w", err)

@@ -40,7 +40,9 @@ func (c *Client) Outcomes(ctx context.Context) (*Outcomes, error) {
 	if err := subscription.SetPendingLimits(1<<18, 64<<20); err != nil {
 		return nil, fmt.Errorf("listen for outcomes: %w", err)
 	}
-	if err := c.conn.FlushWithContext(ctx); err != nil {
+	limited, cancel := context.WithTimeout(ctx, c.cfg.Patience)
+	defer cancel()
+	if err := c.conn.FlushWithContext(limited); err != nil {
 		_ = subscription.Unsubscribe()
 		return nil, fmt.Errorf("listen for outcomes: %w", err)
 	}

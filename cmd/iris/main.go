@@ -27,12 +27,15 @@ const (
 )
 
 type cli struct {
-	Up      upCommand      `cmd:"" help:"Start everything in one process: NATS, a private PostgreSQL, workers, API and pages, with a demonstration."`
-	Token   tokenCommand   `cmd:"" help:"Make a token of the development issuer."`
-	Recall  recallCommand  `cmd:"" help:"Ask a member's memory, as the demonstration's assistant."`
-	Audit   auditCommand   `cmd:"" help:"Prove what was done."`
-	Bench   benchCommand   `cmd:"" help:"Measure against the raw limits, in the same run."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	Up       upCommand       `cmd:"" help:"Start everything in one process: NATS, a private PostgreSQL, workers, API and pages, with a demonstration."`
+	Token    tokenCommand    `cmd:"" help:"Make a token of the development issuer."`
+	Recall   recallCommand   `cmd:"" help:"Ask a member's memory, as the demonstration's assistant."`
+	Audit    auditCommand    `cmd:"" help:"Prove what was done."`
+	Producer producerCommand `cmd:"" help:"Let producers in, and cut them off."`
+	Propose  proposeCommand  `cmd:"" help:"Carry a file of a producer's claims to their outcomes, over NATS; goes on where it stopped."`
+	Parked   parkedCommand   `cmd:"" help:"Claims that couldn't be read: list, show, retry, discard."`
+	Bench    benchCommand    `cmd:"" help:"Measure against the raw limits, in the same run."`
+	Version  versionCommand  `cmd:"" help:"Print the version."`
 }
 
 // output is where a command writes: documents to Out, everything for people's eyes alone to Err.

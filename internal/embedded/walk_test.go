@@ -19,6 +19,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
+	"iris.example/iris/client"
 	"iris.example/iris/internal/embedded"
 )
 
@@ -314,6 +315,17 @@ func TestCanary(t *testing.T) {
 	i.ask("member", "GET", "/v1/me/memory/"+canary, "")
 	p.publish(`{"id":"` + canary + `","` + canary + `":1}`)
 	p.hears()
+	// Sealed, parked, shown to an administrator, and taken in again.
+	i.proposes(client.Claim{ID: "c-sealed", Body: "Whistles like a " + canary + ".", Subject: canary})
+	require.Equal(t, "pending", p.hears()["outcome"])
+	p.publish(strings.Replace(claim("c-foreign", canary), `"subject":"tea","body":"`+canary+`"`, `"sealed":"`+canary+`"`, 1))
+	require.Equal(t, "sealed_unreadable", p.hears()["reason"])
+	for _, parked := range i.ask("admin", "GET", "/v1/admin/parked", "").items() {
+		path := fmt.Sprintf("/v1/admin/parked/%s", parked["parkedId"])
+		require.Contains(t, i.ask("admin", "GET", path+"?reveal=true&reference=INC-7", "").body["content"], canary)
+		require.Equal(t, 202, i.ask("admin", "POST", path+"/retry", "").status)
+		require.Equal(t, "rejected", p.hears()["outcome"])
+	}
 
 	subjects := streamBytes(t, instance)
 	require.NoError(t, instance.Stop(context.Background()))

@@ -1,0 +1,4 @@
+package batch
+
+// Parse reads one line.
+var Parse = parse
