@@ -24,15 +24,15 @@ test: setup ## everything: rules, unit, property, servers, crash, browser
 	$(GO) vet ./...
 	$(GO) test -timeout 20m ./...
 
-generate: ## the documents that are written from the code: OpenAPI, AsyncAPI
-	$(GO) generate ./api
+generate: ## the documents that are written from the code: OpenAPI, AsyncAPI, the table of metrics
+	$(GO) generate ./api ./metrics
 	$(GO) run ./schemas/asyncapigen
 
 verify: ## formatting, vet, contracts and documents as they were generated
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt would change:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	$(GO) vet ./...
 	$(GO) mod tidy -diff
-	$(GO) test ./schemas/... ./policy ./internal/rules ./recall -count=1
+	$(GO) test ./schemas/... ./policy ./internal/rules ./recall ./metrics -count=1
 	$(GO) test ./api -run 'Contract' -count=1
 	$(GO) run ./schemas/compat
 

@@ -8,6 +8,7 @@ import (
 
 	"iris.example/iris/acts"
 	"iris.example/iris/identity"
+	"iris.example/iris/limits"
 )
 
 // Verifier says who a token is of.
@@ -27,6 +28,8 @@ type Config struct {
 	// Secure says that browsers reach the pages over TLS, here or at a proxy. Without it the cookie travels in the clear, which is
 	// for loopback only.
 	Secure bool
+	// Limits bounds how often a member may ask, and how often an address may try to sign in; nil: as often as they like.
+	Limits *limits.Limiter
 }
 
 // ErrConfig is in the chain of every refused configuration.

@@ -3,6 +3,8 @@ package web
 import (
 	"errors"
 	"net/http"
+	"strconv"
+	"time"
 
 	"iris.example/iris/aggregates"
 	"iris.example/iris/events"
@@ -20,12 +22,16 @@ type problem struct {
 	Field   string // id of the field to correct; empty: none
 	Missing []events.ConsentKey
 	// SameKey: the same command may be sent again, so the form keeps the key that it had.
-	SameKey bool
+	SameKey    bool
+	RetryAfter time.Duration
 }
 
 // problem puts an error into words, and logs it when it is ours.
 func (v *visit) problem(err error) *problem {
 	p := describe(err)
+	if p.RetryAfter > 0 {
+		v.w.Header().Set("Retry-After", strconv.Itoa(int(p.RetryAfter.Seconds())))
+	}
 	if p.Status >= http.StatusInternalServerError {
 		v.site.cfg.Logger.Error("page failed", "route", v.route.Method+" "+v.route.Pattern, "code", p.Code, "error", err)
 	}
@@ -38,7 +44,7 @@ func describe(err error) *problem {
 	told := problems.Of(err)
 	p := &problem{
 		Status: told.Status, Code: told.Code, What: "Nothing was changed.", Why: told.Title + ". " + told.Detail,
-		Next: "Look at the page as it is now.", SameKey: told.Temporary(),
+		Next: "Look at the page as it is now.", SameKey: told.Temporary(), RetryAfter: told.RetryAfter,
 	}
 	if refusal, ok := aggregates.AsRefusal(err); ok {
 		p.Missing = refusal.Missing
@@ -98,6 +104,8 @@ func words(p *problem) {
 	case "outcome_unknown":
 		p.What, p.Why = "It isn’t known yet whether your change was recorded.", "The store didn’t answer in time."
 		p.Next = "Send the form again as it is: it does one thing, however often you send it."
+	case "rate_limited":
+		p.What, p.Why, p.Next = "Nothing was done.", "You have asked more often than one may.", "Wait a moment, and send it again as it is."
 	case "store_unavailable", "consent_state_unavailable":
 		p.Why, p.Next = "The store can’t be reached now.", "Send the form again in a moment."
 	case "internal":

@@ -8,6 +8,7 @@ import (
 
 	"iris.example/iris/acts"
 	"iris.example/iris/identity"
+	"iris.example/iris/limits"
 )
 
 // maxCookie is what browsers take for name, value and attributes together, less the attributes.
@@ -43,6 +44,10 @@ func (v *visit) identify() bool {
 		v.signedOut()
 		return false
 	}
+	if err := v.within(principal); err != nil {
+		v.fail(err)
+		return false
+	}
 	caller, err := v.site.cfg.Acts.Identify(v.r.Context(), principal)
 	v.caller = caller
 	if err == nil && caller.Member == "" {
@@ -53,6 +58,15 @@ func (v *visit) identify() bool {
 		return false
 	}
 	return true
+}
+
+// within lets a member ask once more: a form is a command, anything else a read.
+func (v *visit) within(p identity.Principal) error {
+	kind := limits.Reads
+	if v.r.Method == http.MethodPost {
+		kind = limits.Commands
+	}
+	return v.site.cfg.Limits.Principal(kind, p.Issuer, p.Subject, p.Client)
 }
 
 // signedOut sends a reader to sign in and back. A form must not be lost on the way, so it is answered in place.
@@ -96,6 +110,11 @@ func (v *visit) signIn() {
 	form, p := v.form()
 	if p != nil {
 		v.message(p)
+		return
+	}
+	// Counted before the code is looked up: whoever guesses learns no sooner that a guess was right.
+	if err := v.site.cfg.Limits.Address(v.r.RemoteAddr); err != nil {
+		v.fail(err)
 		return
 	}
 	data := signInPage{page: v.page("Sign in", ""), Next: form.Get("next")}

@@ -357,7 +357,7 @@ func (i *Instance) serve() error {
 	if err != nil {
 		return err
 	}
-	pages, err := web.New(web.Config{Acts: i.Acts, Verifier: i.Issuer.Verifier(), Codes: i.signIn, Logger: i.cfg.Logger, Now: i.Now}.WithDefaults())
+	pages, err := web.New(web.Config{Acts: i.Acts, Verifier: i.Issuer.Verifier(), Codes: i.signIn, Logger: i.cfg.Logger, Now: i.Now, Limits: limiter}.WithDefaults())
 	if err != nil {
 		return err
 	}

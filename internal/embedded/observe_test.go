@@ -139,7 +139,7 @@ func TestMetricsOfTheWhole(t *testing.T) {
 		`iris_http_requests_total{method="POST",route="/v1/recall",status="200"}`:        "2",
 		`iris_http_requests_total{method="GET",route="/v1/me/memory/{id}",status="400"}`: "1",
 		`iris_recall_seconds_count{surface="assistant"}`:                                 "1",
-		`iris_recall_seconds_count{surface="unlisted"}`:                                     "1",
+		`iris_recall_seconds_count{surface="unlisted"}`:                                  "1",
 		`iris_projection_following{line="IRIS_ACME"}`:                                    "1",
 		`iris_projection_parked{line="IRIS_ACCESS_ACME"}`:                                "0",
 		`iris_projection_missing_positions{line="IRIS_ACME"}`:                            "0",
