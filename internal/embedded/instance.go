@@ -64,6 +64,7 @@ type Instance struct {
 	contract  *schemas.Contract
 	marks     *engine.Watermarks
 	lock      *dirlock.Lock
+	streams   *streams // how commits, envelopes and fences are written
 	metrics   *metrics.Metrics
 	traces    *tracefile.Traces // nil: nobody traces
 	tracer    tracing.Tracer
@@ -163,7 +164,7 @@ func (i *Instance) start(ctx context.Context) (err error) {
 	if i.Ready, err = i.ready(ctx); err != nil {
 		return err
 	}
-	if !i.cfg.NoDemo {
+	if !i.cfg.NoDemo && i.streams.allWell() {
 		i.say("playing the demonstration")
 		if err := i.demonstrate(ctx); err != nil {
 			return fmt.Errorf("play the demonstration: %w", err)
@@ -246,6 +247,9 @@ func (i *Instance) openStores(ctx context.Context) (err error) {
 	if i.Log, err = eventlog.New(i.conn, eventlog.Config{Observe: i.metrics.Published}); err != nil {
 		return err
 	}
+	if i.streams, err = openStreams(i.Log, i.cfg.path("evidence"), i.cfg.Logger); err != nil {
+		return err
+	}
 	if err := i.Log.CreateInbox(ctx); err != nil {
 		return err
 	}
@@ -272,7 +276,7 @@ func (i *Instance) origin() string { return "http://" + i.listener.Addr().String
 func (i *Instance) assemble(ctx context.Context) error {
 	i.Codec = events.Codec{Keys: i.Vault, Contract: i.contract}
 	shared := runner.Config{
-		Log: eventlog.NewGrouped(i.Log), Codec: i.Codec, Keys: i.Vault, Screen: screening.New(), Now: i.Now, Observe: i.metrics.Decided, Tracer: i.tracer,
+		Log: i.streams, Codec: i.Codec, Keys: i.Vault, Screen: screening.New(), Now: i.Now, Observe: i.metrics.Decided, Tracer: i.tracer,
 	}
 	members, err := runner.Members(shared)
 	if err != nil {
@@ -294,7 +298,7 @@ func (i *Instance) assemble(ctx context.Context) error {
 
 func (i *Instance) recalls(members *runner.Runner[*member.State, member.Command], organisations *runner.Runner[*organisation.State, organisation.Command]) *recalls.Service {
 	return &recalls.Service{
-		Members: members, Organisations: organisations, Access: i.Log, Codec: i.Codec, Now: i.Now, Observe: i.metrics.Recalled, Tracer: i.tracer,
+		Members: members, Organisations: organisations, Access: i.streams, Fence: i.streams.fence(), Codec: i.Codec, Now: i.Now, Observe: i.metrics.Recalled, Tracer: i.tracer,
 	}
 }
 
@@ -318,6 +322,7 @@ func (i *Instance) startWorkers(ctx context.Context) (err error) {
 	}
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	i.stopWorkers, i.workers = cancel, &errgroup.Group{}
+	i.workers.Go(func() error { i.streams.guard.Run(working); return nil })
 	i.work("intake", func() error { return claims.Run(working) })
 	// A stopped line is told by /readyz and the log; recall and acceptance don't need the read models and go on.
 	i.workers.Go(func() error { return i.projector.Run(working) })
@@ -394,6 +399,7 @@ func (i *Instance) Stop(ctx context.Context) error {
 	if i.workers != nil {
 		all = append(all, i.workers.Wait())
 	}
+	i.streams.close()
 	if i.models != nil {
 		i.models.Close()
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 
 	"iris.example/iris/metrics"
 	"iris.example/iris/projections/reader"
@@ -50,8 +51,6 @@ func (i *Instance) readiness(ctx context.Context) map[string]error {
 	if i.postgres != nil {
 		checks["postgres"] = i.postgres.Ping(ctx)
 	}
-	for _, org := range organisations() {
-		checks["streams of "+org] = i.Log.OpenOrganisation(ctx, org)
-	}
+	maps.Copy(checks, i.streams.guard.Health())
 	return checks
 }

@@ -61,8 +61,13 @@ func people(org string) []person {
 // Found makes what isn't there yet of an organisation. Every step says "it is so" when it was done before, so that a start after
 // a crash goes on.
 func (i *Instance) Found(ctx context.Context, org string) error {
-	if err := i.openOrganisation(ctx, org); err != nil {
+	writable, err := i.openOrganisation(ctx, org)
+	if err != nil {
 		return fmt.Errorf("organisation %s: %w", org, err)
+	}
+	if !writable { // the others are served all the same; /readyz and the log say what is wrong
+		i.say("organisation " + org + " is not written to: its streams are not what they must be")
+		return nil
 	}
 	if err := i.define(ctx, org); err != nil {
 		return fmt.Errorf("define organisation %s: %w", org, err)
@@ -82,16 +87,25 @@ func (i *Instance) Found(ctx context.Context, org string) error {
 }
 
 // openOrganisation creates the streams only of an organisation that was never founded here: the marker is written after both
-// stand. A stream that is missing later is an alarm, never created again (spec 9.2).
-func (i *Instance) openOrganisation(ctx context.Context, org string) error {
+// stand, and the evidence knows what was written to. A stream that is missing later is an alarm, never created again (spec 9.2).
+func (i *Instance) openOrganisation(ctx context.Context, org string) (writable bool, err error) {
 	marker := i.cfg.path("organisations", org)
-	_, err := os.Stat(marker)
-	if err == nil {
-		return errors.Join(i.Log.OpenOrganisation(ctx, org), i.checkClock(ctx, org))
+	_, err = os.Stat(marker)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return false, err
 	}
-	if !errors.Is(err, os.ErrNotExist) {
-		return err
+	if err != nil && !i.streams.known(org) {
+		if err := i.createOrganisation(ctx, org, marker); err != nil {
+			return false, err
+		}
 	}
+	if writable, err = i.streams.watch(ctx, org); err != nil || !writable {
+		return false, err
+	}
+	return true, i.checkClock(ctx, org)
+}
+
+func (i *Instance) createOrganisation(ctx context.Context, org, marker string) error {
 	if err := i.Log.CreateOrganisation(ctx, org); err != nil {
 		return err
 	}
