@@ -164,9 +164,13 @@ func surfaceOf(given string) string {
 }
 
 // Settled counts one claim that intake had in hand (intake.Config.Observe).
-func (m *Metrics) Settled(outcome, code string) {
-	if m != nil {
-		m.counters[claimsTotal].WithLabelValues(outcome, known(code)).Inc()
+func (m *Metrics) Settled(o intake.Observation) {
+	if m == nil {
+		return
+	}
+	m.counters[claimsTotal].WithLabelValues(o.Outcome, known(o.Code)).Inc()
+	if o.Outcome != intake.OutcomeAgain {
+		m.histograms[claimSeconds].WithLabelValues().Observe(o.Waited.Seconds())
 	}
 }
 

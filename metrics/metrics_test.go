@@ -19,6 +19,7 @@ import (
 	"iris.example/iris/projections/engine"
 	"iris.example/iris/recalls"
 	"iris.example/iris/runner"
+	"iris.example/iris/workers/intake"
 )
 
 const secret = "zebrafinch"
@@ -77,7 +78,8 @@ func TestNoLabelIsACallers(t *testing.T) {
 	t.Parallel()
 	m := metrics.New("test")
 	m.Recalled(recalls.Observation{Surface: secret, Severity: "info", Took: time.Second})
-	m.Settled("rejected", secret)
+	m.Settled(intake.Observation{Outcome: "rejected", Code: secret, Waited: time.Second})
+	m.Settled(intake.Observation{Outcome: intake.OutcomeAgain, Code: "store_unavailable"})
 	m.Published(eventlog.Published{To: eventlog.ToLedger, Messages: 12, Took: time.Millisecond})
 	m.Published(eventlog.Published{To: eventlog.ToLedger, Messages: 1, Err: fmt.Errorf("%s: %w", secret, eventlog.ErrConflict)})
 	m.Published(eventlog.Published{To: eventlog.ToAccess, Messages: 1, Err: eventlog.ErrAmbiguous})
@@ -95,6 +97,7 @@ func TestNoLabelIsACallers(t *testing.T) {
 	}
 	has(t, page(t, m),
 		`iris_recalls_total{severity="info",surface="unlisted"} 1`, `iris_claims_total{code="unlisted",outcome="rejected"} 1`,
+		`iris_claims_total{code="store_unavailable",outcome="again"} 1`, `iris_claim_seconds_count 1`,
 		`iris_published_messages_total{result="stored",to="ledger"} 12`, `iris_publish_seconds_count{to="ledger"} 1`,
 		`iris_published_messages_total{result="conflict",to="ledger"} 1`, `iris_published_messages_total{result="ambiguous",to="access"} 1`,
 		`iris_published_messages_total{result="refused",to="inbox"} 1`,
@@ -105,7 +108,7 @@ func TestNoLabelIsACallers(t *testing.T) {
 	none.Decided(runner.Observation{})
 	none.Published(eventlog.Published{})
 	none.Recalled(recalls.Observation{})
-	none.Settled("", "")
+	none.Settled(intake.Observation{})
 	none.Answered(api.Observation{})
 	none.Pages(mux).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/ok", nil))
 }

@@ -39,8 +39,9 @@ const (
 	recallsTotal  = "iris_recalls_total"
 	recallSeconds = "iris_recall_seconds"
 
-	claimsTotal = "iris_claims_total"
-	claimOldest = "iris_claim_oldest_seconds"
+	claimsTotal  = "iris_claims_total"
+	claimSeconds = "iris_claim_seconds"
+	claimOldest  = "iris_claim_oldest_seconds"
 
 	httpRequests = "iris_http_requests_total"
 	httpSeconds  = "iris_http_seconds"
@@ -94,7 +95,8 @@ func Table() []Definition {
 			Help: "Claims taken from the inbox, by outcome (pending, suppressed, rejected, duplicate, kept, kept-existing, parked, again) and the code of its reason.",
 			Alarm: &Alarm{`increase(iris_claims_total{outcome="parked"}[1h]) > 0`, "A producer sends what can't be read, or seals to another key.",
 				"`iris parked list` names producer and code. Let the producer fetch `/v1/intake-key` and send again; then retry or discard within 14 days."}},
-		{Name: claimOldest, Kind: Gauge, Help: "How long the oldest unsettled claim has waited.",
+		{Name: claimSeconds, Kind: Histogram, Help: "From received (durable in the inbox) to settled: recorded on the organisation's stream, parked or refused."},
+		{Name: claimOldest, Kind: Gauge, Help: "How long the oldest claim that is received and not settled has waited.",
 			Alarm: &Alarm{"iris_claim_oldest_seconds > 300", "Intake doesn't keep up, or doesn't run. After an hour `/readyz` turns red; after a day the inbox drops what it holds.",
 				"Look for `claim not recorded` in the log: its code names the store that doesn't answer. Otherwise start more intake workers."}},
 
@@ -116,7 +118,7 @@ func Table() []Definition {
 				"`/readyz` and the log name the position. Recall and answers go on. Start the database, or keep the stream and report the commit."}},
 		{Name: lineLag, Kind: Gauge, Labels: []string{"line"}, Help: "Positions between a projection line and its stream's head.",
 			Alarm: &Alarm{"iris_projection_lag_positions > 10000", "The projector is slower than who writes.", "It catches up by itself in batches of 500. If it doesn't, look at the database's disk."}},
-		{Name: lineLate, Kind: Gauge, Labels: []string{"line"}, Help: "How long the first commit that isn't visible has stood on the stream.",
+		{Name: lineLate, Kind: Gauge, Labels: []string{"line"}, Help: "How long the first commit that is recorded and not visible has stood on the stream.",
 			Alarm: &Alarm{"iris_projection_lag_seconds > 30", "What was answered isn't visible: lists are old, reads with `Iris-Wait` answer 503 `projection_behind`.",
 				"See `iris_projection_following`. Nothing is lost meanwhile."}},
 		{Name: lineCommits, Kind: Counter, Labels: []string{"line"}, Help: "Commits that a projection line has applied since it began."},

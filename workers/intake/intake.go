@@ -54,8 +54,15 @@ type Config struct {
 	Logger   *slog.Logger
 	Now      func() time.Time
 
-	Observe func(outcome, code string) // hears of every claim that was in hand, also of one that comes again; nil: nobody
+	Observe func(Observation) // hears of every claim that was in hand, also of one that comes again; nil: nobody
 	Tracer  tracing.Tracer
+}
+
+// Observation is one claim seen from outside, for metrics: neither whose it is nor what it says.
+type Observation struct {
+	Outcome string        // events.ClaimOutcome, or one of those below
+	Code    string        // why, if it was refused
+	Waited  time.Duration // since it was received: durable in the inbox
 }
 
 // What becomes of a claim beside its outcome (events.ClaimOutcome).
@@ -81,7 +88,7 @@ func New(cfg Config) (*Worker, error) {
 		return nil, err
 	}
 	if cfg.Observe == nil {
-		cfg.Observe = func(string, string) {}
+		cfg.Observe = func(Observation) {}
 	}
 	return &Worker{cfg}, nil
 }
@@ -113,7 +120,7 @@ func (w *Worker) take(ctx context.Context, c eventlog.Claim) {
 	outcome, code := w.settle(ctx, c, message, unread)
 	span.Note(tracing.Outcome(outcome))
 	span.End(code)
-	w.cfg.Observe(outcome, code)
+	w.cfg.Observe(Observation{outcome, code, time.Since(c.Received)})
 }
 
 // settle takes one claim all the way, and says what became of it and why. The order is the guarantee: recorded, told,
