@@ -17,8 +17,8 @@ import (
 	"iris.example/iris/events"
 	eventlog "iris.example/iris/events/log"
 	"iris.example/iris/identity"
-	"iris.example/iris/receipts"
 	"iris.example/iris/recalls"
+	"iris.example/iris/receipts"
 	"iris.example/iris/runner"
 )
 

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"time"
 
+	"iris.example/iris/aggregates"
 	"iris.example/iris/aggregates/member"
 	"iris.example/iris/events"
 	"iris.example/iris/projections/consents"
 	"iris.example/iris/projections/memories"
 	"iris.example/iris/projections/proposals"
 	"iris.example/iris/projections/reader"
+	"iris.example/iris/projections/search"
 )
 
 // Read is how lists come out of the read models.
@@ -80,12 +82,19 @@ type EntryConsent struct {
 	Source    events.ConsentSource `json:"source"`
 }
 
-// Memories lists the caller's own.
-func (a *Acts) Memories(ctx context.Context, c Caller, filter memories.Filter, page reader.Page) (Page[Memory], error) {
+// Memories lists the caller's own. Words, when there are any, must all occur in a memory's text or subject, in any of their English
+// forms; what was said a moment ago may not be found yet (see Searchable).
+func (a *Acts) Memories(ctx context.Context, c Caller, filter memories.Filter, words string, page reader.Page) (Page[Memory], error) {
 	if _, err := c.asMember(); err != nil {
 		return Page[Memory]{}, err
 	}
 	filter.Now = a.Now()
+	if words != "" {
+		var err error
+		if filter.Words, err = a.keyed(ctx, c, words); err != nil {
+			return Page[Memory]{}, err
+		}
+	}
 	var rows []memories.Record
 	var result Page[Memory]
 	err := a.Read.Models.WithOrganisation(ctx, c.Organisation, func(s *reader.Session) (err error) {
@@ -97,6 +106,28 @@ func (a *Acts) Memories(ctx context.Context, c Caller, filter memories.Filter, p
 	}
 	result.Items, err = a.openMemories(ctx, c, rows)
 	return result, err
+}
+
+// keyed are the query's words under the caller's own search key: the query itself goes no further.
+func (a *Acts) keyed(ctx context.Context, c Caller, words string) ([]string, error) {
+	keys, err := search.KeysOf(a.Codec)
+	if err != nil {
+		return nil, err
+	}
+	key, err := keys.SearchTokens(ctx, c.Organisation, c.Member)
+	if err != nil {
+		return nil, err
+	}
+	keyed := search.Keyed(key, words)
+	if len(keyed) == 0 {
+		return nil, aggregates.Refuse("query_without_words", "spec 10.3")
+	}
+	return keyed, nil
+}
+
+// Searchable is Visible for the words of memories, which a line of their own carries.
+func (a *Acts) Searchable(ctx context.Context, c Caller, position uint64) error {
+	return a.Read.Wait.Wait(ctx, c.Organisation, search.LineOf(c.Organisation), position)
 }
 
 // Memory is one of the caller's own.

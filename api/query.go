@@ -50,6 +50,22 @@ func claimParameter() Parameter {
 
 const maxClaimID = 256
 
+const maxWords = 400
+
+// wordsParameter takes a query of words. It is as personal as what it finds: it is keyed before it is looked up, and never logged.
+func wordsParameter() Parameter {
+	return Parameter{
+		Name: "q", Summary: "Words that must all occur in the text or the subject, in any of their English forms.",
+		check: func(value string) error {
+			if value == "" || len(value) > maxWords {
+				return badParameter("q", "is not 1 to 400 bytes long")
+			}
+			_, err := boundary.Text("q", value)
+			return err
+		},
+	}
+}
+
 // paged adds what every list takes.
 func paged(filters ...Parameter) []Parameter {
 	return append(filters,

@@ -259,7 +259,7 @@ func (b *bundle) badQueries(memory string) map[string]bad {
 	ada, assistant := b.member(acme, "ada"), b.assistant(acme, "ada")
 	cases := map[string]bad{
 		"unknown":         {get("/v1/me/memory?catgory=goal", ada), 400, "unknown_parameter"},
-		"not built yet":   {get("/v1/me/memory?q=tea", ada), 400, "unknown_parameter"},
+		"not built yet":   {get("/v1/me/memory?at=1", ada), 400, "unknown_parameter"},
 		"on a command":    {post("/v1/proposals?dryRun=true", assistant, proposal()), 400, "unknown_parameter"},
 		"personal":        {get("/v1/me/memory?member=ben", ada), 400, "unknown_parameter"},
 		"twice":           {get("/v1/me/memory?category=goal&category=fact", ada), 400, "invalid_parameter"},

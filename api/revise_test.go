@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -279,4 +280,43 @@ func TestReceipts(t *testing.T) {
 	require.Equal(t, string(b.memberID(acme, "ada")), receipt.DataSubject.Identifier)
 	require.Equal(t, grant.position, receipt.Proof.Position)
 	b.refused(get("/v1/me/consents/"+unknownID+"/receipt", ada), http.StatusNotFound, "not_found")
+}
+
+// A memory is found by whole words of what it says now, by its own member alone (spec 9.4, 10.3).
+func TestMemoriesAreFoundByTheirWords(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ada, ben := b.member(acme, "ada"), b.member(acme, "ben")
+	path, revision := b.own(ada, "subject", `"style"`)
+	b.own(ada, "body", `"I drink oolong in the mornings."`)
+	got := b.ok(post("/v1/me/memory", ben, words("body", `"I like short walks and answers."`)))
+	found := func(token, query string) []string {
+		bodies := []string{}
+		for _, item := range into[listed](b, b.ok(get("/v1/me/memory?q="+url.QueryEscape(query), token).waiting(got.position))).Items {
+			bodies = append(bodies, item["body"].(string))
+		}
+		return bodies
+	}
+	for query, want := range map[string][]string{
+		"answer": {"I like short answers."}, "Short, ANSWERS": {"I like short answers."}, "morning": {"I drink oolong in the mornings."},
+		"i": {"I drink oolong in the mornings.", "I like short answers."}, "style": {"I like short answers."}, "short oolong": {}, "ans": {}, "walks": {},
+	} {
+		require.Equal(t, want, found(ada, query), query)
+	}
+	got = b.ok(patch(path, ada, revision, `{"body": "I like long letters."}`))
+	require.Empty(t, found(ada, "short"))
+	require.Equal(t, []string{"I like long letters."}, found(ada, "letter"))
+	require.Empty(t, into[listed](b, b.ok(get("/v1/me/memory?q=letter&category=goal", ada))).Items, "the other filters hold as well")
+	b.refused(get("/v1/me/memory?q=", ada), http.StatusBadRequest, "invalid_parameter")
+	b.refused(get("/v1/me/memory?q=%21%3F", ada), http.StatusUnprocessableEntity, "query_without_words")
+	b.refused(get("/v1/me/memory?q="+strings.Repeat("a", 401), ada), http.StatusBadRequest, "invalid_parameter")
+	require.NotContains(t, b.logged.String(), "letter", "no query in the log")
+
+	// Pages of a search go on where they ended, and under no other query.
+	first := into[listed](b, b.ok(get("/v1/me/memory?q=i&limit=1", ada)))
+	require.Len(t, first.Items, 1)
+	second := into[listed](b, b.ok(get("/v1/me/memory?q=i&limit=1&cursor="+url.QueryEscape(*first.Next), ada)))
+	require.Len(t, second.Items, 1)
+	require.NotEqual(t, first.Items[0]["memoryId"], second.Items[0]["memoryId"])
+	b.refused(get("/v1/me/memory?q=letter&limit=1&cursor="+url.QueryEscape(*first.Next), ada), http.StatusBadRequest, "invalid_cursor")
 }

@@ -220,6 +220,7 @@ func memoryFilters() []Parameter {
 		oneOf("category", "Only of this category.", categories...),
 		oneOf("lifecycle", "Only in this state; left out: all that can be used again.", string(events.LifecycleDraft),
 			string(events.LifecycleActive), string(events.LifecyclePaused), string(events.LifecycleSuperseded)),
+		wordsParameter(),
 		oneOf("forgotten", "true: those that are softly forgotten, which are in no other list.", "false", "true"),
 	}
 }

@@ -167,6 +167,11 @@ func (a *API) await(c *call, header http.Header) error {
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, a.cfg.Wait)
 	defer cancel()
+	if c.query.Has("q") {
+		if err := a.cfg.Acts.Searchable(ctx, c.caller, position); err != nil {
+			return err
+		}
+	}
 	return a.cfg.Acts.Visible(ctx, c.caller, position)
 }
 

@@ -139,8 +139,9 @@ func setup(t testing.TB) *bundle {
 
 	for _, org := range []string{acme, borealis} {
 		b.found(ctx, org)
-		b.project(org, events.StreamFor(org), projections.OfOrganisation(), db.URL(migrations.Projector), codec, marks)
-		b.project(org, events.AccessStreamFor(org), projections.OfAccess(), db.URL(migrations.Projector), codec, marks)
+		for _, line := range projections.Lines(org) {
+			b.project(org, line, db.URL(migrations.Projector), codec, marks)
+		}
 	}
 	b.config = api.Config{
 		Acts: b.acts, Verifier: b.issuer.Verifier(), Contract: contract, Now: b.now, CursorKey: bytes.Repeat([]byte("k"), 32), Version: "test",
@@ -157,9 +158,12 @@ func (b *bundle) handler(config api.Config) http.Handler {
 	return service.Handler()
 }
 
-func (b *bundle) project(org, stream string, of []engine.Projection, database string, codec events.Codec, marks *engine.Watermarks) {
+func (b *bundle) project(org string, of projections.Line, database string, codec events.Codec, marks *engine.Watermarks) {
+	decoder, err := of.Decoder(codec)
+	require.NoError(b.t, err)
 	line, err := engine.New(engine.Config{
-		Organisation: org, Stream: stream, DatabaseURL: database, Projections: of, Follow: engine.Followed(b.log), Decoder: codec, Announce: marks,
+		Organisation: org, Stream: of.Stream, Name: of.Name, DatabaseURL: database, Projections: of.Projections, Follow: engine.Followed(b.log),
+		Decoder: decoder, Announce: marks, Park: of.Park,
 	})
 	require.NoError(b.t, err)
 	ctx, stop := context.WithCancel(context.Background())
@@ -168,7 +172,7 @@ func (b *bundle) project(org, stream string, of []engine.Projection, database st
 	b.t.Cleanup(func() {
 		stop()
 		if err := <-done; err != nil {
-			b.t.Errorf("line of %s: %v", stream, err)
+			b.t.Errorf("line of %s: %v", of.Name, err)
 		}
 	})
 }

@@ -171,6 +171,8 @@ var rows = map[string]row{
 		detail: "The memory is in a state from which this can't be done. Read it again."},
 	"revision_conflict": {status: http.StatusPreconditionFailed, title: "Changed meanwhile",
 		detail: "The memory has changed since the revision that If-Match names. Nothing was done; look at both revisions and edit the current one."},
+	"query_without_words": {status: http.StatusUnprocessableEntity, title: "No words",
+		detail: "The query has no word to look for. Search for whole words."},
 	"pause_end_in_the_past": {status: http.StatusUnprocessableEntity, title: "The pause is over",
 		detail: "A pause can't end before it begins. Name a later instant, or none to pause until it is resumed."},
 	"idempotency_key_reused": {status: http.StatusUnprocessableEntity, title: "Idempotency-Key reused",

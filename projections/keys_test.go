@@ -4,7 +4,11 @@ import (
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"strings"
 	"sync"
 
 	"iris.example/iris/events"
@@ -50,6 +54,20 @@ func (k *testKeys) Open(_ context.Context, ref events.KeyRef, aad, box []byte) (
 		return nil, events.ErrTampered
 	}
 	return plain, nil
+}
+
+// SearchTokens keys by member, so that the same word of two members has nothing in common.
+func (k *testKeys) SearchTokens(_ context.Context, org string, member events.ID) (func(parts ...string) string, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.down != nil {
+		return nil, k.down
+	}
+	return func(parts ...string) string {
+		mac := hmac.New(sha256.New, []byte(org+string(member)))
+		mac.Write([]byte(strings.Join(parts, "\x00")))
+		return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+	}, nil
 }
 
 func (k *testKeys) set(change func(*testKeys)) {

@@ -16,6 +16,7 @@ import (
 	"iris.example/iris/projections/migrations"
 	"iris.example/iris/projections/proposals"
 	"iris.example/iris/projections/recalls"
+	"iris.example/iris/projections/search"
 )
 
 // OfOrganisation are made from an organisation's stream, in one transaction.
@@ -26,6 +27,9 @@ func OfOrganisation() []engine.Projection {
 // OfAccess are made from an organisation's access stream.
 func OfAccess() []engine.Projection { return []engine.Projection{recalls.Projection{}} }
 
+// OfSearch are made from an organisation's stream too, by a line of their own that may lag.
+func OfSearch() []engine.Projection { return []engine.Projection{search.Projection{}} }
+
 // Line is what carries some read models of an organisation: its name, its stream, and what it does about poison.
 type Line struct {
 	Name        string
@@ -33,6 +37,20 @@ type Line struct {
 	Projections []engine.Projection
 	Opens       []string // the sealed fields whose text the projections need; the rest stays closed
 	Park        bool     // else it stops: consent, visibility and expiry fail closed (spec 9.4)
+	Words       bool     // texts reach the projections as keyed words only
+}
+
+// Decoder reads commits as the line's projections need them.
+func (l Line) Decoder(codec events.Codec) (engine.Decoder, error) {
+	commits := codec.Opening(l.Opens...)
+	if !l.Words {
+		return commits, nil
+	}
+	keys, err := search.KeysOf(codec)
+	if err != nil {
+		return nil, err
+	}
+	return search.Decoder{Commits: commits, Keys: keys}, nil
 }
 
 // Lines are all lines of an organisation. Whoever adds a read model adds it here, and is rebuilt with the others.
@@ -41,6 +59,7 @@ func Lines(org string) []Line {
 	return []Line{
 		{Name: stream, Stream: stream, Projections: OfOrganisation(), Opens: []string{"labels", "record"}},
 		{Name: access, Stream: access, Projections: OfAccess(), Opens: []string{"ask"}, Park: true},
+		{Name: search.LineOf(org), Stream: stream, Projections: OfSearch(), Opens: search.Opens(), Park: true, Words: true},
 	}
 }
 
@@ -88,6 +107,9 @@ func eraseIn(ctx context.Context, tx pgx.Tx, schema, org string, ids []events.ID
 		return fmt.Errorf("erase %d memories in %s: %w", len(ids), schema, err)
 	}
 	if err := memories.Erase(ctx, tx, org, ids); err != nil {
+		return err
+	}
+	if err := search.Erase(ctx, tx, org, ids); err != nil {
 		return err
 	}
 	return proposals.Erase(ctx, tx, org, ids)

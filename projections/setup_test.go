@@ -15,6 +15,7 @@ import (
 	"iris.example/iris/projections/engine"
 	"iris.example/iris/projections/migrations"
 	"iris.example/iris/projections/reader"
+	"iris.example/iris/projections/search"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
@@ -74,6 +75,14 @@ func overAccess(s *stream) func(*engine.Config) {
 	}
 }
 
+// overSearch is the line of the words, over the same stream.
+func overSearch(s *stream) func(*engine.Config) {
+	return func(c *engine.Config) {
+		c.Name, c.Projections, c.Park, c.Read = search.LineOf(s.org), projections.OfSearch(), true, s.read
+		c.Decoder = search.Decoder{Commits: s.codec().Opening(search.Opens()...), Keys: s.keys}
+	}
+}
+
 // running is a line under way; done yields what Run returned.
 type running struct {
 	line *engine.Line
@@ -108,11 +117,12 @@ func (b *bundle) await(marks *engine.Watermarks, c engine.Config, position uint6
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	marks.Announce(c.Organisation, c.Stream, 0)
-	require.NoError(b.t, marks.Wait(ctx, c.Organisation, c.Stream, position))
+	c = c.WithDefaults()
+	marks.Announce(c.Organisation, c.Name, 0)
+	require.NoError(b.t, marks.Wait(ctx, c.Organisation, c.Name, position))
 }
 
-var tables = []string{"cursors", "gaps", "memory_records", "memory_revisions", "proposals", "consents", "recalls", "parked_commits"}
+var tables = []string{"cursors", "gaps", "memory_records", "memory_revisions", "proposals", "consents", "recalls", "parked_commits", "memory_search"}
 
 // dump is every row of every table, as text.
 func (b *bundle) dump() map[string][]string {

@@ -206,7 +206,7 @@ func counts(p memoryPage) string {
 func (v *visit) readMemories(p *memoryPage) error {
 	l := p.Listing
 	list, err := v.site.cfg.Acts.Memories(v.r.Context(), v.caller,
-		memories.Filter{Category: l.Category, Program: l.Program, Forgotten: l.Forgotten}, pageOf(l.Before))
+		memories.Filter{Category: l.Category, Program: l.Program, Forgotten: l.Forgotten}, "", pageOf(l.Before))
 	if err != nil {
 		return err
 	}
@@ -325,7 +325,7 @@ func (v *visit) readEmpty(p *memoryPage) error {
 	case len(p.Paused) > 0:
 		p.Empty = "paused"
 	default:
-		forgotten, err := v.site.cfg.Acts.Memories(v.r.Context(), v.caller, memories.Filter{Forgotten: true}, reader.Page{Limit: 1})
+		forgotten, err := v.site.cfg.Acts.Memories(v.r.Context(), v.caller, memories.Filter{Forgotten: true}, "", reader.Page{Limit: 1})
 		if err != nil {
 			return err
 		}

@@ -22,6 +22,7 @@ type Filter struct {
 	Category  events.Category
 	Lifecycle events.Lifecycle
 	Forgotten bool
+	Words     []string // keyed, as in memory_search: all of them
 	Now       time.Time
 }
 
@@ -30,13 +31,15 @@ const listRecords = `SELECT ` + recordColumns + ` FROM memory_records
 		AND ($5 = '' OR tier = $5) AND ($6 = '' OR program = $6) AND ($7 = '' OR category = $7)
 		AND (lifecycle = $8 OR $8 = '' AND lifecycle NOT IN ('draft', 'tombstoned'))
 		AND (forget_at IS NOT NULL) = $9 AND (forget_at IS NULL OR forget_at > $10)
-	ORDER BY position DESC, memory_id DESC LIMIT $11`
+		AND ($11::text[] IS NULL OR memory_id IN (SELECT memory_id FROM memory_search
+			WHERE organization_id = $1 AND member_id = $2::text::uuid AND words @> $11))
+	ORDER BY position DESC, memory_id DESC LIMIT $12`
 
 // List is a page of a member's memories, newest change first, and where the next page begins.
 func List(ctx context.Context, s *reader.Session, member events.ID, filter Filter, page reader.Page) ([]Record, *reader.Key, error) {
 	start := page.Start()
 	rows, err := reader.Collect[Record](ctx, s, listRecords, s.Organisation(), member, start.Position, start.ID,
-		filter.Tier, filter.Program, filter.Category, filter.Lifecycle, filter.Forgotten, filter.Now, page.Ask())
+		filter.Tier, filter.Program, filter.Category, filter.Lifecycle, filter.Forgotten, filter.Now, filter.Words, page.Ask())
 	if err != nil {
 		return nil, nil, err
 	}

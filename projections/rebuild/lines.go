@@ -82,9 +82,13 @@ func (r *run) read(ctx context.Context) error {
 }
 
 func (r *run) line(t target, schema string, change func(*engine.Config)) (*engine.Line, error) {
+	decoder, err := t.line.Decoder(r.cfg.Codec)
+	if err != nil {
+		return nil, fmt.Errorf("%w: line %s: %w", ErrFailed, t.line.Name, err)
+	}
 	config := engine.Config{
 		Organisation: t.org, Stream: t.line.Stream, Name: t.line.Name, DatabaseURL: r.cfg.ProjectorURL, Schema: schema, Projections: t.line.Projections,
-		Follow: r.cfg.Follow, Decoder: r.cfg.Codec.Opening(t.line.Opens...), Announce: unheard{}, Park: t.line.Park,
+		Follow: r.cfg.Follow, Decoder: decoder, Announce: unheard{}, Park: t.line.Park,
 	}
 	if change != nil {
 		change(&config)

@@ -51,9 +51,13 @@ func New(cfg Config) (*Worker, error) {
 	w := &Worker{lines: map[string]*engine.Line{}, last: map[string]engine.Status{}}
 	for _, org := range cfg.Organisations {
 		for _, l := range projections.Lines(org) {
+			decoder, err := l.Decoder(cfg.Codec)
+			if err != nil {
+				return nil, fmt.Errorf("line %s: %w", l.Name, err)
+			}
 			line, err := engine.New(engine.Config{
 				Organisation: org, Stream: l.Stream, Name: l.Name, DatabaseURL: cfg.DatabaseURL, Projections: l.Projections, Park: l.Park,
-				Follow: cfg.Follow, Read: cfg.Read, Decoder: cfg.Codec.Opening(l.Opens...), Announce: cfg.Announce, Mend: cfg.Mend,
+				Follow: cfg.Follow, Read: cfg.Read, Decoder: decoder, Announce: cfg.Announce, Mend: cfg.Mend,
 				Report: w.report(cfg.Logger), Tracer: cfg.Tracer,
 			})
 			if err != nil {

@@ -1,0 +1,117 @@
+// Package search is the read model that finds a memory by its words: memory_search, one row per memory with the keyed forms of its
+// words (spec 9.4). A word is a token of recall/1, stemmed as English, under the member's search key: whole words match, in any of
+// their English forms; a text in another language is found by its words as they stand.
+//
+// It guarantees: no text and no unkeyed word reaches the projection, let alone the database; the same word of two members has
+// nothing in common. What it does give away to who can read the table is which memories of one member share a word, and how many
+// distinct words each has.
+//
+// It is carried by a line of its own that may lag: the words cost more than everything else of a commit. What it can't read it
+// parks, like every read model that says nothing about what may be used.
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kljensen/snowball/english"
+
+	"iris.example/iris/events"
+	"iris.example/iris/projections/engine"
+	"iris.example/iris/recall"
+)
+
+// LineOf names the line of an organisation. No stream has a name like it.
+func LineOf(org string) string { return events.StreamFor(org) + "/search" }
+
+// Opens are the sealed fields that words are taken from.
+func Opens() []string { return []string{"body", "labels"} }
+
+// Keys make the keyed forms of words under a member's search key; the vault does. The function holds the key: it is let go with
+// the commit or the query that it was got for.
+type Keys interface {
+	SearchTokens(ctx context.Context, org string, member events.ID) (func(parts ...string) string, error)
+}
+
+// ErrNoKeys: what holds the keys can't make keyed words, so that nothing is indexed or found.
+var ErrNoKeys = errors.New("search_keys_missing")
+
+// KeysOf are the keys of a codec: one vault seals and keys.
+func KeysOf(codec events.Codec) (Keys, error) {
+	keys, ok := codec.Keys.(Keys)
+	if !ok {
+		return nil, ErrNoKeys
+	}
+	return keys, nil
+}
+
+// keyLength cuts a keyed word to 132 bits: no two of a member's words meet by chance.
+const keyLength = 22
+
+// Keyed are the keyed forms of the words of texts, as a sorted set.
+func Keyed(key func(parts ...string) string, texts ...string) []string {
+	words := []string{}
+	for _, stem := range stems(texts) {
+		words = append(words, key("word", stem)[:keyLength])
+	}
+	slices.Sort(words)
+	return words
+}
+
+func stems(texts []string) []string {
+	var all []string
+	for _, text := range texts {
+		for _, token := range recall.Tokens(text) {
+			all = append(all, english.Stem(token, true))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Decoder reads commits for this projection: in place of each body stand its keyed words and those of its subject, and nowhere
+// any text. That the keys can't be asked just now is an error of the moment, as it is for what is sealed.
+type Decoder struct {
+	Commits engine.Decoder
+	Keys    Keys
+}
+
+func (d Decoder) Decode(ctx context.Context, position uint64, body []byte) (events.Commit, error) {
+	commit, err := d.Commits.Decode(ctx, position, body)
+	if err != nil {
+		return commit, err
+	}
+	var key func(parts ...string) string
+	for _, e := range commit.Events {
+		said, about := textOf(e.Event)
+		if said == nil {
+			continue
+		}
+		if key == nil {
+			if key, err = d.Keys.SearchTokens(ctx, commit.Organisation, commit.Aggregate.ID); err != nil {
+				return commit, fmt.Errorf("key the words of a commit at %d: %w", position, err)
+			}
+		}
+		said.Plain = strings.Join(Keyed(key, said.Plain, about.Plain.Subject), " ")
+		about.Plain = events.Labels{}
+	}
+	return commit, nil
+}
+
+// textOf is what an event says, if it says anything, with what it is about.
+func textOf(e events.Event) (*events.Secret[string], *events.Secret[events.Labels]) {
+	switch e := e.(type) {
+	case *events.ProposalRecorded:
+		return &e.Body, &e.Labels
+	case *events.MemoryStated:
+		return &e.Body, &e.Labels
+	case *events.MemoryRevised:
+		return &e.Body, &e.Labels
+	case *events.MemoryKept:
+		return e.Body, &e.Labels // nil: as it was proposed
+	}
+	return nil, nil
+}
