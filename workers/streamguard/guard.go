@@ -60,7 +60,7 @@ type Config struct {
 	Logger *slog.Logger
 	All    <-chan time.Time // looks at every organisation: each minute (spec 9.2)
 	Soon   <-chan time.Time // looks at those that were written to or are in alarm, and keeps their heads: every few seconds
-	Every  int              // commits after which heads are kept without waiting for Soon; 0: 256
+	Every  int              // commits after which heads are kept without waiting for Soon; 0: 4096
 	// AccessMaxAge is log.Config's; with one, envelopes may be gone.
 	AccessMaxAge time.Duration
 }
@@ -68,7 +68,7 @@ type Config struct {
 // WithDefaults fills what was left out.
 func (c Config) WithDefaults() Config {
 	if c.Every == 0 {
-		c.Every = 256
+		c.Every = 4096
 	}
 	return c
 }
@@ -136,7 +136,13 @@ func (g *Guard) Watch(ctx context.Context, org string) error {
 		g.watched[org] = w
 	}
 	g.mu.Unlock()
-	return g.lookAt(ctx, []string{org})
+	g.looking.Lock()
+	defer g.looking.Unlock()
+	seen, err := g.looks(ctx, []string{org})
+	if len(seen) > 0 {
+		g.again(org) // heads are kept together: a start with a thousand organisations writes once
+	}
+	return err
 }
 
 // Look looks at every organisation now, as each minute does.
@@ -198,10 +204,15 @@ func (g *Guard) those(which func(*watch) bool) []string {
 func (g *Guard) lookAt(ctx context.Context, orgs []string) error {
 	g.looking.Lock()
 	defer g.looking.Unlock()
+	news, err := g.looks(ctx, orgs)
+	return errors.Join(err, g.keep(news))
+}
+
+// looks needs the lock on looking. It settles every verdict and returns the heads of what is well.
+func (g *Guard) looks(ctx context.Context, orgs []string) (news []evidence.Head, err error) {
 	ctx, cancel := context.WithTimeout(ctx, longestRound)
 	defer cancel()
 	var mu sync.Mutex // guards news
-	var news []evidence.Head
 	var looks errgroup.Group
 	looks.SetLimit(looksAtOnce)
 	for _, org := range orgs {
@@ -218,7 +229,8 @@ func (g *Guard) lookAt(ctx context.Context, orgs []string) error {
 			return nil
 		})
 	}
-	return errors.Join(looks.Wait(), g.keep(news))
+	err = looks.Wait()
+	return news, err
 }
 
 const (

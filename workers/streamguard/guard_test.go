@@ -198,12 +198,22 @@ func (b *bench) update(stream string, change func(*jetstream.StreamConfig)) {
 // replace puts another history in a stream's place: as many of its messages as said, through a change.
 func (b *bench) replace(stream string, messages []log.Message, change func(*log.Message)) {
 	b.t.Helper()
-	require.NoError(b.t, b.admin.DeleteStream(b.ctx, stream))
-	require.NoError(b.t, b.log.CreateOrganisation(b.ctx, "acme"))
+	b.remake(stream)
 	for _, m := range messages {
 		change(&m)
 		_, err := b.admin.Publish(b.ctx, m.Subject, m.Body)
 		require.NoError(b.t, err)
+	}
+}
+
+// remake deletes a stream and makes it again, empty. The server may find old messages in a folder that it has just deleted
+// (measured): then once more.
+func (b *bench) remake(stream string) {
+	b.t.Helper()
+	for left := uint64(1); left > 0; left = b.last(stream) {
+		require.NoError(b.t, b.admin.DeleteStream(b.ctx, stream))
+		require.NoError(b.t, b.log.CreateOrganisation(b.ctx, "acme"))
+		require.NoError(b.t, b.log.CreateOrganisation(b.ctx, "borealis"))
 	}
 }
 
@@ -297,9 +307,13 @@ func TestAlarms(t *testing.T) {
 		},
 		"its head deleted": {
 			spoil: func(b *bench, org, _ []log.Message) {
-				require.NoError(b.t, b.admin.DeleteStream(b.ctx, "IRIS_ACME"))
-				s, err := b.admin.CreateStream(b.ctx, jetstream.StreamConfig{Name: "IRIS_ACME", Subjects: []string{"iris.org.acme.>"}})
-				require.NoError(b.t, err)
+				var s jetstream.Stream
+				for left := uint64(1); left > 0; left = b.last("IRIS_ACME") {
+					require.NoError(b.t, b.admin.DeleteStream(b.ctx, "IRIS_ACME"))
+					var err error
+					s, err = b.admin.CreateStream(b.ctx, jetstream.StreamConfig{Name: "IRIS_ACME", Subjects: []string{"iris.org.acme.>"}})
+					require.NoError(b.t, err)
+				}
 				for _, m := range org {
 					_, err := b.admin.Publish(b.ctx, m.Subject, m.Body)
 					require.NoError(b.t, err)
@@ -383,7 +397,6 @@ func TestHeadsAreKept(t *testing.T) {
 	b := setup(t)
 	g := b.guard(4)
 	require.NoError(t, g.Watch(b.ctx, "acme"))
-	<-g.kept
 	b.write(g, "acme", 2) // two commits, two envelopes
 	<-g.kept
 	known, _ := g.store.Known("IRIS_ACME")
@@ -415,9 +428,6 @@ func TestALossBetweenTwoLooks(t *testing.T) {
 	g.ticked(g.soon)
 	require.ErrorContains(t, b.refuses(g, "acme"), "ends at 3, known is 5")
 
-	b.replace("IRIS_ACCESS_ACME", b.messages("IRIS_ACCESS_ACME"), same)
-	require.NoError(t, b.admin.DeleteStream(b.ctx, "IRIS_ACCESS_BOREALIS"))
-	require.NoError(t, b.log.CreateOrganisation(b.ctx, "borealis"))
 	require.NoError(t, g.Watch(b.ctx, "borealis"))
 	require.NoError(t, b.admin.DeleteStream(b.ctx, "IRIS_BOREALIS"))
 	_, err = g.log.Append(b.ctx, "borealis", person, 0, []byte("x"))
