@@ -52,3 +52,23 @@ func TestTheTable(t *testing.T) {
 		}
 	}
 }
+
+// A counter that appears with its first event has no increase in Prometheus's eyes: what an alarm counts stands at zero from the
+// start.
+func TestWhatAnAlarmCountsStandsAtZero(t *testing.T) {
+	t.Parallel()
+	counted := regexp.MustCompile(`increase\((iris_[a-z_]+)(?:\{([a-z]+="[a-z]+")\})?\[`)
+	_, text, err := metrics.New("test").Write()
+	require.NoError(t, err)
+	found := 0
+	for _, d := range metrics.Table() {
+		if d.Alarm == nil {
+			continue
+		}
+		for _, c := range counted.FindAllStringSubmatch(d.Alarm.When, -1) {
+			found++
+			require.Regexp(t, `\n`+c[1]+`(\{.*`+c[2]+`.*\})? 0\n`, string(text))
+		}
+	}
+	require.Equal(t, 3, found)
+}

@@ -75,7 +75,7 @@ func (m *Metrics) begin() {
 		}
 		m.histograms[publishSeconds].WithLabelValues(string(to))
 	}
-	m.counters[claimsTotal].WithLabelValues(intake.OutcomeParked, "")
+	m.counters[claimsParked].WithLabelValues()
 	m.counters[claimsTotal].WithLabelValues(string(events.OutcomePending), "")
 	m.counters[httpProblems].WithLabelValues("internal")
 }
@@ -169,6 +169,9 @@ func (m *Metrics) Settled(o intake.Observation) {
 		return
 	}
 	m.counters[claimsTotal].WithLabelValues(o.Outcome, known(o.Code)).Inc()
+	if o.Outcome == intake.OutcomeParked {
+		m.counters[claimsParked].WithLabelValues().Inc()
+	}
 	if o.Outcome != intake.OutcomeAgain {
 		m.histograms[claimSeconds].WithLabelValues().Observe(o.Waited.Seconds())
 	}

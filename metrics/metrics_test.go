@@ -79,7 +79,9 @@ func TestNoLabelIsACallers(t *testing.T) {
 	m := metrics.New("test")
 	m.Recalled(recalls.Observation{Surface: secret, Severity: "info", Took: time.Second})
 	m.Settled(intake.Observation{Outcome: "rejected", Code: secret, Waited: time.Second})
+	has(t, page(t, m), "iris_claims_parked_total 0")
 	m.Settled(intake.Observation{Outcome: intake.OutcomeAgain, Code: "store_unavailable"})
+	m.Settled(intake.Observation{Outcome: intake.OutcomeParked, Code: "schema_violation"})
 	m.Published(eventlog.Published{To: eventlog.ToLedger, Messages: 12, Took: time.Millisecond})
 	m.Published(eventlog.Published{To: eventlog.ToLedger, Messages: 1, Err: fmt.Errorf("%s: %w", secret, eventlog.ErrConflict)})
 	m.Published(eventlog.Published{To: eventlog.ToAccess, Messages: 1, Err: eventlog.ErrAmbiguous})
@@ -97,7 +99,7 @@ func TestNoLabelIsACallers(t *testing.T) {
 	}
 	has(t, page(t, m),
 		`iris_recalls_total{severity="info",surface="unlisted"} 1`, `iris_claims_total{code="unlisted",outcome="rejected"} 1`,
-		`iris_claims_total{code="store_unavailable",outcome="again"} 1`, `iris_claim_seconds_count 1`,
+		`iris_claims_total{code="store_unavailable",outcome="again"} 1`, `iris_claim_seconds_count 2`, `iris_claims_parked_total 1`,
 		`iris_published_messages_total{result="stored",to="ledger"} 12`, `iris_publish_seconds_count{to="ledger"} 1`,
 		`iris_published_messages_total{result="conflict",to="ledger"} 1`, `iris_published_messages_total{result="ambiguous",to="access"} 1`,
 		`iris_published_messages_total{result="refused",to="inbox"} 1`,

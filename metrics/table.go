@@ -39,7 +39,9 @@ const (
 	recallsTotal  = "iris_recalls_total"
 	recallSeconds = "iris_recall_seconds"
 
-	claimsTotal  = "iris_claims_total"
+	claimsTotal = "iris_claims_total"
+
+	claimsParked = "iris_claims_parked_total"
 	claimSeconds = "iris_claim_seconds"
 	claimOldest  = "iris_claim_oldest_seconds"
 
@@ -92,8 +94,9 @@ func Table() []Definition {
 				"See `iris_publish_seconds{to=\"access\"}`. A recall that can't record its envelope in time refuses; nobody is answered without one."}},
 
 		{Name: claimsTotal, Kind: Counter, Labels: []string{"outcome", "code"},
-			Help: "Claims taken from the inbox, by outcome (pending, suppressed, rejected, duplicate, kept, kept-existing, parked, again) and the code of its reason.",
-			Alarm: &Alarm{`increase(iris_claims_total{outcome="parked"}[1h]) > 0`, "A producer sends what can't be read, or seals to another key.",
+			Help: "Claims taken from the inbox, by outcome (pending, suppressed, rejected, duplicate, kept, kept-existing, parked, again) and the code of its reason."},
+		{Name: claimsParked, Kind: Counter, Help: "Claims that were parked because they couldn't be read.",
+			Alarm: &Alarm{`increase(iris_claims_parked_total[1h]) > 0`, "A producer sends what can't be read, or seals to another key.",
 				"`iris parked list` names producer and code. Let the producer fetch `/v1/intake-key` and send again; then retry or discard within 14 days."}},
 		{Name: claimSeconds, Kind: Histogram, Help: "From received (durable in the inbox) to settled: recorded on the organisation's stream, parked or refused."},
 		{Name: claimOldest, Kind: Gauge, Help: "How long the oldest claim that is received and not settled has waited.",
