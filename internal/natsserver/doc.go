@@ -24,6 +24,9 @@
 // leave that account, and one that comes back to an inbox subject isn't taken
 // up again.
 //
+// A cluster of three has the same two accounts and the same rights from a
+// file, deploy/nats/cluster.conf; natscluster starts it for tests.
+//
 // Known not to work: within PRODUCERS a producer can have its own
 // acknowledgement ({"stream","seq"}, nothing it chose) delivered to another
 // producer's inbox or outcome subject. Clients must not trust what is no

@@ -1,11 +1,14 @@
 package natsserver
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 	"github.com/stretchr/testify/require"
+
+	"iris.example/iris/deploy"
 )
 
 func startHere(t *testing.T) *Server {
@@ -22,6 +25,19 @@ func startHere(t *testing.T) *Server {
 func TestTheStoreIsSyncedAlways(t *testing.T) {
 	t.Parallel()
 	require.True(t, startHere(t).nats.JetStreamConfig().SyncAlways)
+}
+
+// What no credential may send is written twice: here, and for clusters in deploy/nats. Core lacks all of it, a provisioner all but
+// the update.
+func TestTheClusterFreezesTheSame(t *testing.T) {
+	t.Parallel()
+	for _, subject := range frozen {
+		require.Equal(t, 2, strings.Count(deploy.ClusterConf(), `"`+subject+`"`), subject)
+	}
+	require.Equal(t, 1, strings.Count(deploy.ClusterConf(), `"`+streamUpdate+`"`))
+	for _, crossing := range []string{allInboxes, allOutcomes} {
+		require.Equal(t, 2, strings.Count(deploy.ClusterConf(), `"`+crossing+`"`), "exported and imported: %s", crossing)
+	}
 }
 
 func TestCoreComesFromInsideTheProcessOnly(t *testing.T) {
