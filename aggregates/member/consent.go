@@ -63,7 +63,32 @@ func ConsentQuestion(key events.ConsentKey) string {
 	case events.PurposeCrossDevice:
 		return "May sensitive matters move with you to another device?"
 	}
-	return fmt.Sprintf("May I remember what you told me about %s?", CategoryWords(events.Category(key)))
+	return fmt.Sprintf("May I remember what you told me about %s?", matters(events.Category(key)))
+}
+
+// matters says what a category is about, to follow "about". Most categories are a noun already.
+func matters(c events.Category) string {
+	switch c {
+	case events.CategoryFact:
+		return "facts"
+	case events.CategoryPreference, events.CategoryGoal, events.CategoryRelationship, events.CategoryCommitment:
+		return "your " + string(c) + "s"
+	case events.CategoryIdentity:
+		return "your identity"
+	case events.CategorySpiritual:
+		return "your spiritual life"
+	case events.CategorySexual:
+		return "your sex life"
+	case events.CategorySpatial:
+		return "places"
+	case events.CategoryOther:
+		return "other things"
+	case events.CategoryMedical, events.CategoryFinancial, events.CategoryLegal:
+		return string(c) + " matters"
+	case events.CategoryBiometric:
+		return "your biometrics"
+	}
+	return CategoryWords(c)
 }
 
 func deny(s *State, c Deny, env aggregates.Env) ([]events.Event, error) {
