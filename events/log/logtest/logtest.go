@@ -54,7 +54,7 @@ var rules = map[string]func(s *suite){
 	"no commit gets between a head and its fence":     fenceRace,
 	"a load returns its range":                        loadRange,
 	"a load that can't end at its head fails":         loadShort,
-	"ten thousand commits load in order":              loadLong,
+	"a long aggregate loads in order":                 loadLong,
 	"an aggregate without a commit has head 0":        headOfNothing,
 	"interleaved aggregates keep apart":               interleaved,
 	"organisations keep apart":                        isolation,
