@@ -149,18 +149,9 @@ func (m *Metrics) Recalled(o recalls.Observation) {
 	if m == nil {
 		return
 	}
-	surface := surfaceOf(o.Surface)
+	surface := policy.SurfaceName(o.Surface)
 	m.counters[recallsTotal].WithLabelValues(surface, o.Severity).Inc()
 	m.histograms[recallSeconds].WithLabelValues(surface).Observe(o.Took.Seconds())
-}
-
-// surfaceOf: a caller may ask on a surface that no policy knows (spec 3.1), in words of its own.
-func surfaceOf(given string) string {
-	switch given {
-	case policy.SurfaceAssistant, policy.SurfaceShell, policy.SurfaceNotebook, policy.SurfaceAdmin, policy.SurfaceBrief:
-		return given
-	}
-	return "unlisted"
 }
 
 // Settled counts one claim that intake had in hand (intake.Config.Observe).

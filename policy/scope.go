@@ -168,3 +168,12 @@ func (d *Document) AllowsSurface(consumer events.Consumer, surface string) bool 
 
 // AllowsPurpose reports whether a recall may be made for the purpose.
 func (d *Document) AllowsPurpose(purpose Purpose) bool { return slices.Contains(d.Purposes, purpose) }
+
+// SurfaceName is a surface as it may stand in clear: one that the policy doesn't know can be any word that a caller wrote.
+func SurfaceName(surface string) string {
+	switch surface {
+	case SurfaceAssistant, SurfaceShell, SurfaceNotebook, SurfaceAdmin, SurfaceBrief:
+		return surface
+	}
+	return "unlisted"
+}

@@ -115,7 +115,7 @@ func TestDependenciesPointInward(t *testing.T) {
 		"schemas":      {"events", "schemas"},
 		"vault":        {"events", "vault"},
 		"identity":     {"boundary", "identity"},
-		"projections":  {"events", "events/log", "projections", "recall"},
+		"projections":  {"events", "events/log", "policy", "projections", "recall"},
 		"runner":       {"aggregates", "events", "events/log", "policy", "screening"},
 		"recalls":      {"aggregates", "events", "events/log", "policy", "recall", "runner"},
 		"acts":         {"aggregates", "events", "events/log", "identity", "policy", "projections", "recall", "recalls", "receipts", "runner"},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"iris.example/iris/events"
+	"iris.example/iris/policy"
 	"iris.example/iris/projections/engine"
 )
 
@@ -60,7 +61,7 @@ func (c *Changes) Apply(e events.Recorded) error {
 	ask := event.Ask.Plain
 	c.seen[event.RecallID] = true
 	c.Rows = append(c.Rows, Row{
-		RecallID: event.RecallID, MemberID: event.MemberID, At: event.At.Time, Purpose: ask.Purpose, Surface: ask.Surface,
+		RecallID: event.RecallID, MemberID: event.MemberID, At: event.At.Time, Purpose: ask.Purpose, Surface: policy.SurfaceName(ask.Surface),
 		Consumer: ask.Consumer, Severity: event.Severity, EvaluatedCount: event.EvaluatedCount, ReturnedIDs: event.ReturnedIDs,
 		ResultSHA256: event.ResultSHA256, AsOf: asOf, Position: e.Position,
 	})
