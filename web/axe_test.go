@@ -56,6 +56,17 @@ func TestPagesAreAccessible(t *testing.T) {
 	look("filtered", "/memory?category=preference")
 	look("forgotten", "/memory?show=forgotten")
 	look("full consents", "/consents")
+	look("found", "/memory?q=metric")
+	look("no words to look for", "/memory?q=%3F")
+	look("edit", "/memory/"+string(old)+"/edit")
+	look("just forgotten, with its undo", b.forgotten("ann", b.remember("ann", "Has a dog.", events.CategoryOther)))
+	edited := b.remember("ann", "Likes short answers.", events.CategoryPreference)
+	b.edit("ann", edited, "Likes long answers.")
+	look("history", "/memory/"+string(edited)+"/history")
+	b.pause("ann", edited)
+	look("paused", "/memory")
+	tab.Visit(b.server.URL + "/consents")
+	look("receipt", browser.Ask[string](tab, `document.querySelector("a[href$=receipt]").getAttribute("href")`))
 
 	// Paper has the texts that the screen folds away, and none of the buttons.
 	shows := func(css string) bool {

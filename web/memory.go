@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"iris.example/iris/acts"
+	"iris.example/iris/aggregates"
 	"iris.example/iris/boundary"
 	"iris.example/iris/events"
 	"iris.example/iris/projections/memories"
@@ -27,6 +28,7 @@ type listing struct {
 	Forgotten bool
 	Category  events.Category
 	Program   string
+	Words     string // what is searched for
 	Before    string // where the page begins: position-id, as the page before named it; nothing secret is in it
 	Waiting   string // the same for the proposals
 }
@@ -34,6 +36,7 @@ type listing struct {
 func listingOf(q url.Values) listing {
 	return listing{
 		Forgotten: q.Get("show") == "forgotten", Category: events.Category(q.Get("category")), Program: q.Get("program"),
+		Words:  strings.TrimSpace(q.Get("q")),
 		Before: q.Get("before"), Waiting: q.Get("waiting"),
 	}
 }
@@ -44,7 +47,7 @@ func (l listing) query() url.Values {
 		q.Set("show", "forgotten")
 	}
 	for name, value := range map[string]string{
-		"category": string(l.Category), "program": l.Program, "before": l.Before, "waiting": l.Waiting,
+		"category": string(l.Category), "program": l.Program, "before": l.Before, "waiting": l.Waiting, "q": l.Words,
 	} {
 		if value != "" {
 			q.Set(name, value)
@@ -62,7 +65,7 @@ func (l listing) URL() string {
 func (l listing) Query() string { return l.query().Encode() }
 
 // Filtered reports whether the listing leaves memories out that it could show.
-func (l listing) Filtered() bool { return l.Category != "" || l.Program != "" }
+func (l listing) Filtered() bool { return l.Category != "" || l.Program != "" || l.Words != "" }
 
 func (l listing) with(change func(*listing)) string {
 	l.Before, l.Waiting = "", ""
@@ -126,7 +129,8 @@ type memoryView struct {
 	NotUsed                             string // why it is not used now; empty: it is
 	Sources                             []string
 	Forgettable                         bool
-	Key, Back                           string
+	Editable, Resumable, Restorable     bool
+	Key, Back, Shown                    string
 }
 
 func (v *visit) showMemory() {
@@ -206,12 +210,16 @@ func counts(p memoryPage) string {
 func (v *visit) readMemories(p *memoryPage) error {
 	l := p.Listing
 	list, err := v.site.cfg.Acts.Memories(v.r.Context(), v.caller,
-		memories.Filter{Category: l.Category, Program: l.Program, Forgotten: l.Forgotten}, "", pageOf(l.Before))
+		memories.Filter{Category: l.Category, Program: l.Program, Forgotten: l.Forgotten}, l.Words, pageOf(l.Before))
+	if refusal, ok := aggregates.AsRefusal(err); ok && refusal.Code == "query_without_words" {
+		p.Problem = v.problem(err)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
 	for _, m := range list.Items {
-		view, err := describeMemory(m, l)
+		view, err := v.describeMemory(m, l)
 		if err != nil {
 			return err
 		}
@@ -228,12 +236,15 @@ func (v *visit) readMemories(p *memoryPage) error {
 	return nil
 }
 
-func describeMemory(m acts.Memory, l listing) (memoryView, error) {
+func (v *visit) describeMemory(m acts.Memory, l listing) (memoryView, error) {
 	key, err := freshKey()
+	living := m.ForgetAt == nil && m.Lifecycle != events.LifecycleSuperseded
 	return memoryView{
 		Memory: m, About: categoryWords(m.Category), CameFrom: originWords(m.Origin), Kept: tierWords(m.Tier, m.Program),
 		Where: scopeWords(m.Scope), Thing: kindWords(m.Kind), Sources: sourceWords(m.SourceRefs), NotUsed: notUsed(m),
-		Forgettable: m.ForgetAt == nil && m.Lifecycle != events.LifecycleSuperseded, Key: key, Back: l.Query(),
+		Forgettable: living, Editable: living, Restorable: m.ForgetAt != nil,
+		Resumable: living && (m.Lifecycle == events.LifecyclePaused || m.Suppression != nil),
+		Key:       key, Back: l.Query(), Shown: events.At(v.site.cfg.Now()).String(),
 	}, err
 }
 
@@ -246,6 +257,8 @@ func notUsed(m acts.Memory) string {
 		return "Something newer has taken its place."
 	case m.Lifecycle == events.LifecyclePaused:
 		return "You paused it."
+	case m.Suppression != nil && m.Suppression.EndsAt != nil:
+		return "You paused it until " + dateWords(*m.Suppression.EndsAt) + "."
 	case m.Suppression != nil:
 		return suppressedWords(m.Suppression.Reason)
 	case m.DerivedSuppression != nil:
@@ -406,7 +419,7 @@ func (v *visit) settle() *status {
 // said puts what was done into words, from what can be read now and not from what the address claims.
 func (v *visit) said(query url.Values) (*status, error) {
 	switch query.Get("done") {
-	case "kept", "kept-existing", "duplicate", "forgotten":
+	case "kept", "kept-existing", "duplicate", "forgotten", "edited", "paused", "resumed", "restored":
 		return v.saidOfMemory(query.Get("done"), events.ID(query.Get("id")))
 	case "declined":
 		return v.saidOfProposal(events.ID(query.Get("id")), query.Get("again") == "yes")
@@ -429,8 +442,21 @@ func (v *visit) saidOfMemory(done string, id events.ID) (*status, error) {
 	}
 	link := "#m-" + string(id)
 	switch {
+	case done == "edited":
+		return &status{Text: "Saved, word for word as you see it below.", Link: link, LinkText: "Go to it"}, nil
+	case done == "paused" && (m.Lifecycle == events.LifecyclePaused || m.Suppression != nil):
+		return &status{Text: "Paused. It is not used until you resume it, or the pause ends.", Link: link, LinkText: "Go to it"}, nil
+	case done == "resumed" && m.Lifecycle == events.LifecycleActive:
+		return &status{Text: "Resumed. It may be used again.", Link: link, LinkText: "Go to it"}, nil
+	case done == "restored" && m.ForgetAt == nil:
+		return &status{Text: "Restored. It is as it was before you had it forgotten.", Link: link, LinkText: "Go to it"}, nil
 	case done == "forgotten" && m.ForgetAt != nil:
+		key, err := freshKey()
+		if err != nil {
+			return nil, err
+		}
 		return &status{Link: "/memory?show=forgotten", LinkText: "See what is being forgotten",
+			Undo: &undo{"/memory/" + string(id) + "/restore", key},
 			Text: fmt.Sprintf("Forgotten. It is no longer used. The text is destroyed on %s.", dateWords(*m.ForgetAt))}, nil
 	case done == "kept" && m.Lifecycle == events.LifecycleActive:
 		return &status{Text: "Remembered, word for word as you see it below.", Link: link, LinkText: "Go to it"}, nil

@@ -97,7 +97,12 @@ func words(p *problem) {
 	case "consent_not_granted":
 		p.Why = "This consent is not granted any more."
 	case "invalid_lifecycle_transition":
-		p.Why, p.Next = "Something newer has taken its place.", "Forget what took its place, if you want that gone."
+		p.Why = "Something newer has taken its place, or it is forgotten already."
+		p.Next = "Look at the list as it is now. What is being forgotten can be restored there."
+	case "revision_conflict":
+		p.Why, p.Next = "It was changed since you opened it.", "Compare both, and save yours again if you still want it."
+	case "query_without_words":
+		p.What, p.Why, p.Next, p.Field = "Nothing was searched.", "There is no word to look for.", "Search for whole words.", "q"
 	case "idempotency_key_reused":
 		p.Why = "The same form was sent before, with something else in it."
 		p.Next = "Look at what was done then. Send this again if you still want it."

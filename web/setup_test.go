@@ -58,6 +58,7 @@ type bundle struct {
 	members map[string]events.ID
 	logged  record
 	models  *reader.Reader
+	log     eventlog.Log
 }
 
 // record is a log that tests read.
@@ -89,6 +90,7 @@ func setup(t testing.TB) *bundle {
 	log, err := eventlog.New(conn, eventlog.Config{})
 	require.NoError(t, err)
 	require.NoError(t, log.CreateOrganisation(ctx, org))
+	b.log = log
 
 	b.openVault(ctx)
 	contract, err := schemas.Compile()
@@ -140,9 +142,20 @@ func (b *bundle) openReadModels(ctx context.Context, log eventlog.Log, codec eve
 	b.models = models
 	b.t.Cleanup(models.Close)
 	marks := engine.NewWatermarks(models, engine.Silence)
+	for _, of := range projections.Lines(org) {
+		if of.Stream == events.StreamFor(org) {
+			b.project(ctx, of, database.URL(migrations.Projector), log, codec, marks)
+		}
+	}
+	return acts.Read{Models: models, Wait: marks}
+}
+
+func (b *bundle) project(ctx context.Context, of projections.Line, database string, log eventlog.Log, codec events.Codec, marks *engine.Watermarks) {
+	decoder, err := of.Decoder(codec)
+	require.NoError(b.t, err)
 	line, err := engine.New(engine.Config{
-		Organisation: org, Stream: events.StreamFor(org), DatabaseURL: database.URL(migrations.Projector),
-		Projections: projections.OfOrganisation(), Follow: b.gate.before(engine.Followed(log)), Decoder: codec, Announce: marks,
+		Organisation: org, Stream: of.Stream, Name: of.Name, DatabaseURL: database, Projections: of.Projections, Park: of.Park,
+		Follow: b.gate.before(engine.Followed(log)), Decoder: decoder, Announce: marks,
 	})
 	require.NoError(b.t, err)
 	running, stop := context.WithCancel(ctx)
@@ -152,7 +165,6 @@ func (b *bundle) openReadModels(ctx context.Context, log eventlog.Log, codec eve
 		stop()
 		require.NoError(b.t, <-done)
 	})
-	return acts.Read{Models: models, Wait: marks}
 }
 
 func (b *bundle) serve() {
@@ -334,6 +346,44 @@ func (b *bundle) remember(subject, words string, category events.Category) event
 	require.NoError(b.t, err)
 	b.await(kept.Position)
 	return kept.MemoryID
+}
+
+// edit is what another page of the same member makes of a memory.
+func (b *bundle) edit(subject string, id events.ID, words string) events.ID {
+	b.t.Helper()
+	caller := b.caller(subject)
+	m, err := b.acts.Memory(context.Background(), caller, id)
+	require.NoError(b.t, err)
+	kept, err := b.acts.Revise(context.Background(), caller, b.request(), id, m.RevisionID, acts.Edits{Body: &words})
+	require.NoError(b.t, err)
+	b.await(kept.Position)
+	return kept.RevisionID
+}
+
+func (b *bundle) pause(subject string, id events.ID) {
+	b.t.Helper()
+	moved, err := b.acts.Pause(context.Background(), b.caller(subject), b.request(), id, acts.Break{})
+	require.NoError(b.t, err)
+	b.await(moved.Position)
+}
+
+// forgotten forgets and is the address that a page is sent to then.
+func (b *bundle) forgotten(subject string, id events.ID) string {
+	b.t.Helper()
+	done, err := b.acts.Forget(context.Background(), b.caller(subject), b.request(), id, false)
+	require.NoError(b.t, err)
+	b.await(done.Position)
+	return fmt.Sprintf("/memory?done=forgotten&id=%s&at=%d", id, done.Position)
+}
+
+// awaitWords waits until everything that was said can be found.
+func (b *bundle) awaitWords() {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	last, err := b.log.Last(ctx, events.StreamFor(org))
+	require.NoError(b.t, err)
+	require.NoError(b.t, b.acts.Searchable(ctx, acts.Caller{Organisation: org}, last))
 }
 
 func (b *bundle) forget(subject string, id events.ID) {

@@ -70,7 +70,7 @@ func (s *Site) readTemplates() error {
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{"memory", "new", "consents", "sign-in", "message"} {
+	for _, name := range []string{"memory", "new", "edit", "history", "consents", "receipt", "sign-in", "message"} {
 		page, err := shared.Clone()
 		if err == nil {
 			page, err = page.ParseFS(files, "templates/"+name+".html")
@@ -139,9 +139,13 @@ type status struct {
 	Text     string
 	Link     string // where Text points on to
 	LinkText string
+	Undo     *undo
 	Saving   uint64 // the position of a change that isn't visible yet; 0: none
 	Refresh  string
 }
+
+// undo is a form that takes back what was done.
+type undo struct{ Action, Key string }
 
 func (v *visit) page(title, here string) page {
 	return page{
