@@ -112,12 +112,14 @@ func (b *bundle) shape() (all []string) {
 func withRecalls(b *bundle) (s, access *stream) {
 	s, access = story("acme"), newStream("acme")
 	b.project(s)
+	b.project(s, overSearch(s))
 	one, two := access.id(), access.id()
 	for _, member := range []events.ID{one, two, one, two} {
 		access.recall(access.resolved(member, access.id(), access.id()))
 	}
 	access.skip(2)
 	access.recall(access.resolved(two))
+	b.exec("INSERT INTO cursors VALUES ('acme', 'of-a-line-that-has-nothing', 0)")
 	access.messages[1].Body = []byte(replaceOnce(access.messages[1].Body, `"irisprevseq":"1"`, `"irisprevseq":"0"`))
 	b.project(access, overAccess(access))
 	return s, access
@@ -243,7 +245,7 @@ func TestRollingBackCatchesUpFirstAndIsUndoneByItself(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, want, b.dump())
 
-	kept, err := rebuild.Kept(t.Context(), b.rebuilding(s, access))
+	kept, err := rebuild.Kept(t.Context(), b.postgres.URL(b.postgres.Superuser()))
 	require.NoError(t, err)
 	require.Equal(t, []string{"iris_kept_1"}, kept)
 	for _, name := range []string{"iris", "iris_kept_2", "public", "iris_kept_1; DROP SCHEMA iris", ""} {
@@ -257,6 +259,7 @@ func TestAnEmptyDatabaseIsBuiltToTheStreamsEnd(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	s, access := withRecalls(b)
+	b.exec("DELETE FROM cursors WHERE position = 0")
 	want := b.dump()
 	b.clear()
 	_, err := rebuild.Run(t.Context(), b.rebuilding(s, access))

@@ -72,6 +72,10 @@ type Instance struct {
 	master vault.Master
 	codes  sync.Map // sign-in code → code
 
+	operators  http.Handler
+	rebuilding rebuilding
+	mending    sync.Mutex // one line at a time makes what is missing
+
 	stopWorkers context.CancelFunc
 	workers     *errgroup.Group
 	failed      chan error
@@ -305,7 +309,7 @@ func (i *Instance) recalls(members *runner.Runner[*member.State, member.Command]
 func (i *Instance) startWorkers(ctx context.Context) (err error) {
 	i.projector, err = projector.New(projector.Config{
 		Organisations: organisations(), DatabaseURL: i.databases.URL(modelsDatabase, migrations.Projector), Follow: engine.Followed(i.Log),
-		Codec: i.Codec, Read: i.Log.At, Announce: i.marks, Logger: i.cfg.Logger, Tracer: i.tracer,
+		Codec: i.Codec, Read: i.Log.At, Announce: i.announcer(), Mend: i.mendModels, Logger: i.cfg.Logger, Tracer: i.tracer,
 	})
 	if err != nil {
 		return err
@@ -322,6 +326,8 @@ func (i *Instance) startWorkers(ctx context.Context) (err error) {
 	}
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	i.stopWorkers, i.workers = cancel, &errgroup.Group{}
+	i.operators = i.operator(working)
+	i.workers.Go(func() error { return i.hearMarks(working) })
 	i.workers.Go(func() error { i.streams.guard.Run(working); return nil })
 	i.work("intake", func() error { return claims.Run(working) })
 	// A stopped line is told by /readyz and the log; recall and acceptance don't need the read models and go on.
@@ -370,6 +376,7 @@ func (i *Instance) serve() error {
 	for _, prefix := range []string{"/v1/", "/healthz", "/readyz", "/metrics", "/openapi.json"} {
 		mux.Handle(prefix, service.Handler())
 	}
+	mux.Handle("/operator/", i.operators)
 	mux.Handle("/", i.metrics.Pages(pages.Handler()))
 	i.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10}
 	i.work("http", func() error {

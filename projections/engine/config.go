@@ -57,6 +57,7 @@ type Config struct {
 	MaxBatch     int           // commits a transaction; default 500 (spec 9.4)
 	Backoff      time.Duration // the first wait after a failure, doubled up to MaxBackoff; default 50 ms
 	MaxBackoff   time.Duration // default 5 s
+	Idle         time.Duration // how often a line compares its cursor with what it knows; default 2 s
 	Report       func(Status)  // hears every change of state; default: nobody
 
 	// Park sets a commit that can't be applied aside after Attempts tries, and what its aggregate has after it, and goes on. Lines
@@ -92,6 +93,9 @@ func (c Config) WithDefaults() Config {
 	if c.MaxBackoff == 0 {
 		c.MaxBackoff = 5 * time.Second
 	}
+	if c.Idle == 0 {
+		c.Idle = 2 * time.Second
+	}
 	if c.Report == nil {
 		c.Report = func(Status) {}
 	}
@@ -107,7 +111,7 @@ func (c Config) Validate() error {
 		return fmt.Errorf("%w: projections, source, decoder and announcer must be given", ErrConfig)
 	case c.Attempts < 1:
 		return fmt.Errorf("%w: at least one attempt", ErrConfig)
-	case c.MaxBatch < 1 || c.Backoff < 1 || c.MaxBackoff < c.Backoff:
+	case c.MaxBatch < 1 || c.Idle < 1 || c.Backoff < 1 || c.MaxBackoff < c.Backoff:
 		return fmt.Errorf("%w: batch and backoff must be positive, the backoff below its maximum", ErrConfig)
 	}
 	return nil

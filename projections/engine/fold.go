@@ -258,6 +258,7 @@ func (f *fold) settle(ctx context.Context) error {
 	if err := f.copyAll(ctx, Folding.Settled); err != nil {
 		return err
 	}
-	f.gaps.Queue("INSERT INTO cursors (organization_id, stream, position) VALUES ($1, $2, $3)", f.line.config.Organisation, f.line.config.Name, f.position)
+	f.gaps.Queue(`INSERT INTO cursors (organization_id, stream, position) VALUES ($1, $2, $3)
+		ON CONFLICT (organization_id, stream) DO UPDATE SET position = excluded.position`, f.line.config.Organisation, f.line.config.Name, f.position)
 	return f.conn.SendBatch(ctx, &f.gaps).Close()
 }

@@ -136,27 +136,42 @@ func (l *Line) follow(ctx context.Context) error {
 		for range deliveries { // until nobody reads the source any more
 		}
 	}()
-	for next := range deliveries {
-		if next.err != nil {
-			return fmt.Errorf("read %s after %d: %w", l.config.Stream, position, next.err)
-		}
-		// What can be applied is applied before an error ends this life: a line stops right before what stops it.
-		items, stop := l.passable(position, next.items)
-		if len(items) > 0 {
-			reached, err := l.apply(ctx, conn, position, items)
-			if reached > position {
-				position = reached
-				l.stands(position)
+	idle := time.NewTicker(l.config.Idle)
+	defer idle.Stop()
+	for {
+		select {
+		case next, open := <-deliveries:
+			if !open {
+				return context.Cause(ctx)
 			}
-			if err != nil {
+			if position, err = l.carry(ctx, conn, position, next); err != nil {
+				return err
+			}
+		case <-idle.C:
+			if err := l.still(ctx, conn, position); err != nil {
 				return err
 			}
 		}
-		if stop != nil {
-			return stop
+	}
+}
+
+// carry applies what can be applied before an error ends this life: a line stops right before what stops it.
+func (l *Line) carry(ctx context.Context, conn *pgx.Conn, position uint64, next delivery) (uint64, error) {
+	if next.err != nil {
+		return position, fmt.Errorf("read %s after %d: %w", l.config.Stream, position, next.err)
+	}
+	items, stop := l.passable(position, next.items)
+	if len(items) > 0 {
+		reached, err := l.apply(ctx, conn, position, items)
+		if reached > position {
+			position = reached
+			l.stands(position)
+		}
+		if err != nil {
+			return position, err
 		}
 	}
-	return context.Cause(ctx)
+	return position, stop
 }
 
 // resumes believes the cursor, also where it lies before what was known: the database may be another one now.

@@ -182,6 +182,19 @@ func (l *Line) resume(ctx context.Context, conn *pgx.Conn) (uint64, error) {
 	return position, nil
 }
 
+// still notices what a line without work wouldn't: its connection is dead, its database gone, its cursor moved by another.
+func (l *Line) still(ctx context.Context, conn *pgx.Conn, position uint64) error {
+	var now uint64
+	row := conn.QueryRow(ctx, "SELECT position FROM cursors WHERE organization_id = $1 AND stream = $2", l.config.Organisation, l.config.Name)
+	if err := row.Scan(&now); err != nil {
+		return fmt.Errorf("look at the cursor of %s: %w", l.config.Name, err)
+	}
+	if now != position {
+		return fmt.Errorf("%w: %s is at %d, not at %d", ErrLostLock, l.config.Name, now, position)
+	}
+	return nil
+}
+
 // gone tells a database, schema or table that isn't there.
 func gone(err error) bool {
 	var refused *pgconn.PgError

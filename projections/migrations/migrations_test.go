@@ -42,7 +42,9 @@ func TestSixteenStartersAtOnce(t *testing.T) {
 		var applied int
 		conn := connect(t, p.URL(Owner))
 		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM iris.goose_db_version WHERE version_id > 0").Scan(&applied))
-		require.Equal(t, 2, applied)
+		written, err := files.ReadDir("sql")
+		require.NoError(t, err)
+		require.Equal(t, len(written), applied)
 	}
 }
 

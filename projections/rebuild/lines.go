@@ -54,29 +54,33 @@ func (r *run) read(ctx context.Context) error {
 		return err
 	}
 	meter := newMeter(r.cfg.Progress)
-	for i := range targets {
+	var lines []*engine.Line
+	for i, t := range targets {
 		if empty {
-			if targets[i].at, err = r.cfg.Last(ctx, targets[i].line.Stream); err != nil {
-				return fmt.Errorf("%w: look at the end of %s: %w", ErrFailed, targets[i].line.Stream, err)
+			if targets[i].at, err = r.cfg.Last(ctx, t.line.Stream); err != nil {
+				return fmt.Errorf("%w: look at the end of %s: %w", ErrFailed, t.line.Stream, err)
 			}
 		}
-		meter.total += targets[i].at
-	}
-	for _, t := range targets {
 		line, err := r.line(t, building, nil)
 		if err != nil {
 			return err
 		}
-		if t.at == 0 || !line.Foldable() {
-			continue
+		if line.Foldable() {
+			meter.total += targets[i].at
 		}
-		if _, err := line.Fold(ctx, t.at, meter.passed); err != nil {
+		lines = append(lines, line)
+	}
+	for i, line := range lines {
+		if targets[i].at == 0 || !line.Foldable() {
+			continue // what can't be folded is carried with what came since
+		}
+		if _, err := line.Fold(ctx, targets[i].at, meter.passed); err != nil {
 			return fmt.Errorf("%w: %w", ErrFailed, err)
 		}
 	}
 	r.report.Commits = meter.done
 	if empty {
-		return r.carry(ctx, building, targets)
+		r.ends = targets
 	}
 	return nil
 }

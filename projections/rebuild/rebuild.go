@@ -119,6 +119,7 @@ type run struct {
 	cfg    Config
 	admin  *pgx.Conn // holds the lock, and the transaction of the flip
 	began  time.Time
+	ends   []target // of the streams, where what is read stands nowhere; else nil
 	report Report
 }
 
@@ -173,9 +174,13 @@ func Rollback(ctx context.Context, cfg Config) (Report, error) {
 }
 
 // Kept lists the schemas that can be rolled back to, oldest first.
-func Kept(ctx context.Context, cfg Config) (kept []string, err error) {
-	_, err = exclusively(ctx, cfg, func(r *run) (err error) { kept, err = r.kept(ctx); return err })
-	return kept, err
+func Kept(ctx context.Context, adminURL string) ([]string, error) {
+	admin, err := pgx.Connect(ctx, adminURL)
+	if err != nil {
+		return nil, fmt.Errorf("%w: connect as administrator: %w", ErrFailed, err)
+	}
+	defer release(ctx, admin)
+	return (&run{admin: admin}).kept(ctx)
 }
 
 // Drop removes one kept schema, by its name.
@@ -274,8 +279,11 @@ func (r *run) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	// What operators gave up stays given up: it stands nowhere else.
-	return r.exec(ctx, fmt.Sprintf("INSERT INTO %s.parked_commits SELECT * FROM %s.parked_commits WHERE state = 'discarded'", building, migrations.Schema))
+	// What operators gave up stays given up: it stands nowhere else. A line that has nothing yet has nothing.
+	return r.exec(ctx,
+		fmt.Sprintf("INSERT INTO %s.cursors SELECT * FROM %s.cursors WHERE position = 0", building, migrations.Schema),
+		fmt.Sprintf("INSERT INTO %s.parked_commits SELECT * FROM %s.parked_commits WHERE state = 'discarded'", building, migrations.Schema),
+	)
 }
 
 const keptSchemas = `SELECT nspname::text FROM pg_namespace WHERE nspname ~ '^iris_kept_[0-9]{1,9}$' ORDER BY substr(nspname, 11)::int`
