@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"log/slog"
 	"sync"
 	"time"
@@ -54,7 +55,7 @@ type Config struct {
 	Logger   *slog.Logger
 	Now      func() time.Time
 
-	Observe func(Observation) // hears of every claim that was in hand, also of one that comes again; nil: nobody
+	Observe func(Observation) // hears of every claim that was in hand, also of one that comes again; from many goroutines; nil: nobody
 	Tracer  tracing.Tracer
 }
 
@@ -79,7 +80,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Worker takes claims one at a time, in the order of the inbox.
+// Worker takes several claims at once, those of one member in the order of the inbox.
 type Worker struct{ cfg Config }
 
 // New builds a worker.
@@ -93,13 +94,28 @@ func New(cfg Config) (*Worker, error) {
 	return &Worker{cfg}, nil
 }
 
+// lanes is how many claims are carried out at once. What waits for its sync together is committed together (spec 9.2).
+const lanes = 16
+
+// inHand is a claim as far as it could be read.
+type inHand struct {
+	claim   eventlog.Claim
+	message message
+	unread  error
+}
+
 // Run works until ctx ends, which is no error.
 func (w *Worker) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
-	var sweeping sync.WaitGroup
-	sweeping.Go(func() { w.sweep(ctx) })
-	defer sweeping.Wait()
+	var working sync.WaitGroup
+	defer working.Wait()
 	defer stop()
+	working.Go(func() { w.sweep(ctx) })
+	var lane [lanes]chan inHand
+	for n := range lane {
+		lane[n] = make(chan inHand)
+		working.Go(func() { w.work(ctx, lane[n]) })
+	}
 	for {
 		claim, err := w.cfg.Source.Next(ctx)
 		if ctx.Err() != nil {
@@ -108,16 +124,42 @@ func (w *Worker) Run(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("take a claim from the inbox: %w", err)
 		}
-		w.take(ctx, claim)
+		next := inHand{claim: claim}
+		next.message, next.unread = w.read(claim)
+		select {
+		case lane[laneOf(next.message)] <- next:
+		case <-ctx.Done(): // it comes again
+		}
+	}
+}
+
+// laneOf keeps one member's claims behind each other.
+func laneOf(m message) uint32 {
+	if m.Data.Member == nil {
+		return 0
+	}
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(string(m.Data.Member.ID) + "/" + m.Data.Member.Subject)) // never fails
+	return hash.Sum32() % lanes
+}
+
+func (w *Worker) work(ctx context.Context, lane <-chan inHand) {
+	for {
+		select {
+		case next := <-lane:
+			w.take(ctx, next)
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
 // take settles a claim, seen by metrics and traces.
-func (w *Worker) take(ctx context.Context, c eventlog.Claim) {
-	message, unread := w.read(c)
+func (w *Worker) take(ctx context.Context, next inHand) {
+	c, message := next.claim, next.message
 	ctx, span := w.cfg.Tracer.Continue(ctx, message.TraceParent, tracing.Intake)
 	message.TraceParent = tracing.Parent(ctx, message.TraceParent)
-	outcome, code := w.settle(ctx, c, message, unread)
+	outcome, code := w.settle(ctx, c, message, next.unread)
 	span.Note(tracing.Outcome(outcome))
 	span.End(code)
 	w.cfg.Observe(Observation{outcome, code, time.Since(c.Received)})
