@@ -32,8 +32,8 @@ func (c Controller) WithDefaults(organisation string) Controller {
 
 // Validate refuses half a controller: one that is named for others must be reachable for them.
 func (c Controller) Validate() error {
-	if c.Name != "" && (c.Contact == "" || c.Address == "") {
-		return errors.New("receipts: a controller that is named needs an address and a contact")
+	if (c.Name != "" || c.Address != "" || c.Contact != "") && (c.Name == "" || c.Contact == "" || c.Address == "") {
+		return errors.New("receipts: a controller has a name, an address and a contact, or none of them")
 	}
 	return nil
 }

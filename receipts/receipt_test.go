@@ -82,6 +82,7 @@ func TestAControllerIsWholeOrLeftOut(t *testing.T) {
 	require.NoError(t, receipts.Controller{}.Validate())
 	require.NoError(t, receipts.Controller{Name: "Acme", Address: "1 Road", Contact: "privacy@acme.example"}.Validate())
 	require.Error(t, receipts.Controller{Name: "Acme"}.Validate())
+	require.Error(t, receipts.Controller{Address: "1 Road"}.Validate())
 	require.Error(t, receipts.Controller{Name: "Acme", Contact: "privacy@acme.example"}.Validate())
 }
 

@@ -3,7 +3,7 @@
 // of the write path stands here; what may be said back is decided in recall.
 //
 // State never needs a memory's text to decide: it knows texts by keyed fingerprint. Bodies stand in it so that a recall finds
-// them, and may be absent in a state that was not folded from the first event.
+// them, and may be absent in a state that was not folded from the first event; only an edit of labels alone is then an error.
 package member
 
 import (

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"iris.example/iris/aggregates"
+	"iris.example/iris/aggregates/member"
 	"iris.example/iris/events"
 )
 
@@ -133,4 +134,19 @@ func TestAnEditedTextIsKnownAgain(t *testing.T) {
 	decided, err = w.perform(act{Do: "propose"})
 	require.NoError(t, err)
 	require.IsType(t, &events.ProposalRecorded{}, decided[0])
+}
+
+// A state without texts must not write an empty one.
+func TestAnEditNeedsTheTextThatItLeaves(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, a := range []act{{Do: "grant", Key: "data_processing"}, {Do: "grant", Key: "data_storage"}, {Do: "state", Name: "m"}} {
+		_, err := w.perform(a)
+		require.NoError(t, err)
+	}
+	w.state.Entries[w.id("m")].Body = ""
+	_, err := w.perform(act{Do: "edit", Of: "m", About: text("units")})
+	require.ErrorIs(t, err, member.ErrNoText)
+	_, err = w.perform(act{Do: "edit", Of: "m", Body: text("Prefers imperial units.")})
+	require.NoError(t, err)
 }

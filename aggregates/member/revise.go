@@ -1,6 +1,8 @@
 package member
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 
 	"iris.example/iris/aggregates"
@@ -71,6 +73,9 @@ func (s *State) kept(id events.ID, now events.Time) (*Entry, error) {
 	return e, nil
 }
 
+// ErrNoText: the state doesn't hold the text that an edit of a label alone leaves as it is. It must be folded from the first event.
+var ErrNoText = errors.New("memory_text_missing")
+
 func refuseMove() error { return aggregates.Refuse("invalid_lifecycle_transition", "spec 1.2") }
 
 // edit mints a revision with another text or label, under the rules of every durable write: screening (1.7), the consents of a
@@ -102,6 +107,9 @@ func edit(s *State, c Edit, env aggregates.Env) ([]events.Event, error) {
 	text := e.Body
 	if k.body != nil {
 		text = *k.body
+	}
+	if text == "" { // no kept memory is empty: this state was not folded from the first event
+		return nil, fmt.Errorf("edit memory %s: %w", e.MemoryID, ErrNoText)
 	}
 	event := &events.MemoryRevised{
 		Revised: e.revise(env.NewID(1)), Origin: editedOrigin(e.Origin), Body: events.Hide(text), Labels: events.Hide(k.labels),

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"iris.example/iris/internal/embedded"
+	"iris.example/iris/receipts"
 )
 
 type upCommand struct {
@@ -20,13 +21,25 @@ type upCommand struct {
 	ReadyFile   string        `help:"Write addresses and tokens here, as JSON, when everything answers." placeholder:"FILE" type:"path"`
 	Postgres    string        `env:"IRIS_POSTGRES_URL" help:"A PostgreSQL of your own, as a superuser, in place of the private one." placeholder:"URL"`
 	Trace       string        `help:"Append the spans of every request here, a line of JSON each; no text of anybody is in them." placeholder:"FILE" type:"path"`
+	Controller  controller    `embed:"" prefix:"controller-"`
 	JSON        bool          `name:"json" help:"Print the ready document on standard output."`
 	LogLevel    slog.Level    `default:"warn" help:"debug, info, warn or error."`
+}
+
+// controller is who answers for the deployment, on receipts: whole, or left out.
+type controller struct {
+	Name         string `env:"IRIS_CONTROLLER_NAME" help:"Who answers for this deployment, as receipts of consents say it." placeholder:"NAME"`
+	Address      string `env:"IRIS_CONTROLLER_ADDRESS" help:"Where the controller is." placeholder:"ADDR"`
+	Contact      string `env:"IRIS_CONTROLLER_CONTACT" help:"How the controller is reached." placeholder:"CONTACT"`
+	Jurisdiction string `env:"IRIS_CONTROLLER_JURISDICTION" help:"Whose law applies." placeholder:"LAW"`
 }
 
 func (c upCommand) Run(ctx context.Context, out output) error {
 	instance, err := embedded.Start(ctx, embedded.Config{
 		DataDir: c.Data, HTTP: c.HTTP, NATS: c.NATS, NoDemo: c.NoDemo, ClockOffset: c.ClockOffset, PostgresURL: c.Postgres, Progress: out.Err, Version: version, TraceFile: c.Trace,
+		Controller: receipts.Controller{
+			Name: c.Controller.Name, Address: c.Controller.Address, Contact: c.Controller.Contact, Jurisdiction: c.Controller.Jurisdiction,
+		},
 		Logger: slog.New(slog.NewJSONHandler(out.Err, &slog.HandlerOptions{Level: c.LogLevel})),
 	})
 	if err != nil {

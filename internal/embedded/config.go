@@ -19,17 +19,19 @@ import (
 
 	"iris.example/iris/identity"
 	"iris.example/iris/limits"
+	"iris.example/iris/receipts"
 )
 
 // Config says where the state lives and what listens where.
 type Config struct {
 	DataDir     string
-	HTTP        string        // address of API and pages; port 0 picks a free one
-	NATS        string        // address that producers connect to; port 0 picks a free one
-	NoDemo      bool          // organisations, people and tokens, without memories
-	ClockOffset time.Duration // moves the product's clock forward
-	PostgresURL string        // a server of one's own, as a superuser; empty: a private one
-	Version     string        // of the program, for /v1/about
+	HTTP        string              // address of API and pages; port 0 picks a free one
+	NATS        string              // address that producers connect to; port 0 picks a free one
+	NoDemo      bool                // organisations, people and tokens, without memories
+	ClockOffset time.Duration       // moves the product's clock forward
+	PostgresURL string              // a server of one's own, as a superuser; empty: a private one
+	Version     string              // of the program, for /v1/about
+	Controller  receipts.Controller // who answers for the deployment, on receipts
 	Logger      *slog.Logger
 	TraceFile   string         // spans are appended here, for development; empty: nobody traces
 	Limits      *limits.Config // how often a caller may ask; nil: generous
@@ -72,6 +74,9 @@ func (c Config) Validate() error {
 		if !identity.Loopback(host) {
 			return fmt.Errorf("%s %q: the embedded default has a development issuer and no TLS, so it listens on loopback only", name, address)
 		}
+	}
+	if err := c.Controller.Validate(); err != nil {
+		return fmt.Errorf("--controller-name: %w", err)
 	}
 	if c.ClockOffset < 0 {
 		return errors.New("--clock-offset moves the clock forward only")

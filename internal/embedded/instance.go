@@ -294,7 +294,7 @@ func (i *Instance) assemble(ctx context.Context) error {
 	i.Acts = &acts.Acts{
 		Members: members, Organisations: organisations, Recalls: i.recalls(members, organisations), Directory: i.Vault,
 		Issuer: Issuer, Read: acts.Read{Models: i.models, Wait: i.marks}, Stream: i.Log, Codec: i.Codec,
-		Keys: i.Vault, Now: i.Now,
+		Keys: i.Vault, Now: i.Now, Controller: i.cfg.Controller,
 		Intake: i.Vault, Sealed: i.contract, Parked: i.Vault, Inbox: i.Log, Credentials: brokerCredentials{i.NATS},
 	}
 	return ctx.Err()
