@@ -127,7 +127,7 @@ func Table() []Definition {
 		{Name: lineCommits, Kind: Counter, Labels: []string{"line"}, Help: "Commits that a projection line has applied since it began."},
 		{Name: lineParked, Kind: Gauge, Labels: []string{"line"}, Help: "Commits that a projection line has set aside.",
 			Alarm: &Alarm{"iris_projection_parked > 0", "A commit couldn't be applied; its aggregate's later ones wait behind it.",
-				"`iris parked list` shows position and code. Retry after the repair, or discard with a reason."}},
+				"`iris parked commits` shows position and code. Retry after the repair, or discard with a reason."}},
 		{Name: lineMissing, Kind: Gauge, Labels: []string{"line"}, Help: "Positions that were missing on the stream when a line passed them.",
 			Alarm: &Alarm{"iris_projection_missing_positions > 0", "Messages are gone from a stream that deletes nothing: a damaged block, or somebody with a hand in the store.",
 				"Stop writing to the organisation, restore the stream from a backup, rebuild the read models and compare."}},

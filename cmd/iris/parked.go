@@ -14,6 +14,7 @@ type parkedCommand struct {
 	Show    parkedShow    `cmd:"" help:"One of them; its content only with --reveal and a --reference."`
 	Retry   parkedRetry   `cmd:"" help:"Take one in again, as if its producer had sent it now."`
 	Discard parkedDiscard `cmd:"" help:"Destroy one."`
+	Commits parkedCommits `cmd:"" help:"Commits that a line of the read models set aside."`
 }
 
 // parkedClaim is a parked claim as it is answered.

@@ -47,6 +47,15 @@ func TestRebuildOfARunningIrisAndOfOneThatStands(t *testing.T) {
 		require.Equal(t, "rollback", done.Act)
 		require.Equal(t, "iris_kept_1", done.Report.Kept)
 
+		parked := exec.Command(filepath.Join(dir, "bin", "iris"), "parked", "commits", "--data", filepath.Join(dir, ".iris"))
+		said, err := parked.CombinedOutput()
+		require.NoError(t, err, string(said))
+		require.Equal(t, "Nothing is parked.\n", string(said))
+		parked = exec.Command(filepath.Join(dir, "bin", "iris"), "parked", "commits", "retry", "IRIS_ACME@1", "--data", filepath.Join(dir, ".iris"))
+		said, err = parked.CombinedOutput()
+		require.Error(t, err)
+		require.Contains(t, string(said), "not_parked")
+
 		_, told, code = rebuildAs(t, dir, "--drop", "iris")
 		require.Equal(t, exitNot, code)
 		require.Contains(t, told, "rebuild_not_kept")
