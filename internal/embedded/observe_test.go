@@ -193,7 +193,7 @@ func TestOneTraceFromClaimToProjection(t *testing.T) {
 	require.Len(t, byStep["intake"], 1)
 	require.Equal(t, "00f067aa0ba902b7", byStep["intake"][0].Parent, "the producer's span")
 	require.Len(t, byStep["recall"], 1)
-	require.Len(t, byStep["project"], 2, "the claim's commit and the recall's envelope")
+	require.Len(t, byStep["project"], 3, "the claim's commit, on the line of the lists and the line of the search, and the recall's envelope")
 	ways := []string{}
 	for _, project := range byStep["project"] {
 		way := project.Step
@@ -202,7 +202,7 @@ func TestOneTraceFromClaimToProjection(t *testing.T) {
 		}
 		ways = append(ways, way)
 	}
-	require.ElementsMatch(t, []string{"intake → act → project", "http → recall → project"}, ways)
+	require.ElementsMatch(t, []string{"intake → act → project", "intake → act → project", "http → recall → project"}, ways)
 	for _, step := range []string{"decide", "append"} {
 		require.NotEmpty(t, byStep[step], step)
 		require.Contains(t, []string{"act", "recall"}, bySpan[byStep[step][0].Parent].Step, step)
