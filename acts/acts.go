@@ -93,6 +93,9 @@ func (a *Acts) Identify(ctx context.Context, p identity.Principal) (Caller, erro
 		if c.OnBehalfOf, err = a.resolve(ctx, c.Organisation, p.Issuer, p.Subject); err != nil {
 			return Caller{}, err
 		}
+		if c.OnBehalfOf == "" {
+			return Caller{}, fmt.Errorf("the principal acted for: %w", ErrNotFound) // nothing may be proposed under delegation without saying for whom
+		}
 	}
 	c.Member, err = a.resolve(ctx, c.Organisation, p.Issuer, subject)
 	return c, err

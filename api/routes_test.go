@@ -192,6 +192,8 @@ func TestADelegateActsInItsOwnBook(t *testing.T) {
 	memory := into[map[string]any](b, b.ok(get("/v1/me/memory/"+id, b.member(acme, "ben")).waiting(got.position)))
 	require.Equal(t, string(b.memberID(acme, "ada")), memory["onBehalfOf"])
 	b.refused(get("/v1/me/memory/"+id, b.member(acme, "ada")), http.StatusNotFound, "not_found")
+	stranger := b.mint(devissuer.Claims{Subject: "nobody", Actor: "ben", Client: pages, Organisation: acme})
+	b.refused(get("/v1/me/memory", stranger), http.StatusNotFound, "not_found") // it could not be said for whom
 }
 
 // TestAServiceNamesAMember with the permission for it, and nobody else does (spec 10).
