@@ -238,11 +238,12 @@ func (v *visit) readMemories(p *memoryPage) error {
 
 func (v *visit) describeMemory(m acts.Memory, l listing) (memoryView, error) {
 	key, err := freshKey()
-	living := m.ForgetAt == nil && m.Lifecycle != events.LifecycleSuperseded
+	there := m.ForgetAt == nil
+	living := there && m.Lifecycle != events.LifecycleSuperseded
 	return memoryView{
 		Memory: m, About: categoryWords(m.Category), CameFrom: originWords(m.Origin), Kept: tierWords(m.Tier, m.Program),
 		Where: scopeWords(m.Scope), Thing: kindWords(m.Kind), Sources: sourceWords(m.SourceRefs), NotUsed: notUsed(m),
-		Forgettable: living, Editable: living, Restorable: m.ForgetAt != nil,
+		Forgettable: there, Editable: living, Restorable: !there,
 		Resumable: living && (m.Lifecycle == events.LifecyclePaused || m.Suppression != nil),
 		Key:       key, Back: l.Query(), Shown: events.At(v.site.cfg.Now()).String(),
 	}, err

@@ -32,8 +32,10 @@ func Evolve(s *State, r events.Recorded) *State {
 	case *events.MemoryForgotten:
 		s.decline(e.Print.Plain)
 		if entry := s.revised(e.Revised, r); entry != nil {
-			entry.BeforeForget = entry.Lifecycle
-			entry.Lifecycle, entry.ForgetAt = events.LifecyclePaused, &e.ForgetAt
+			entry.BeforeForget, entry.ForgetAt = entry.Lifecycle, &e.ForgetAt
+			if entry.Lifecycle != events.LifecycleSuperseded { // nothing leads back from there (spec 1.2)
+				entry.Lifecycle = events.LifecyclePaused
+			}
 		}
 	case *events.MemoryRevised:
 		if entry := s.revised(e.Revised, r); entry != nil {

@@ -10,8 +10,8 @@ import (
 	"iris.example/iris/events"
 )
 
-// Every state against every move (spec 1.2): what it becomes, or how it is refused. Four more rows than there are lifecycles: a
-// forget that can be taken back, one that is final although no sweep came by, a draft that lapsed, and a pause with an end.
+// Every state against every move (spec 1.2): what it becomes, or how it is refused. Five more rows than there are lifecycles: two
+// forgets that can be taken back, one that is final although no sweep came by, a draft that lapsed, and a pause with an end.
 func TestEveryMoveFromEveryState(t *testing.T) {
 	t.Parallel()
 	const refused, answered, lapsed = "invalid_lifecycle_transition", "proposal_answered", "proposal_lapsed"
@@ -25,6 +25,9 @@ func TestEveryMoveFromEveryState(t *testing.T) {
 		"paused":     {events.LifecyclePaused, []act{{Do: "state", Name: "m", Subject: "units"}, {Do: "pause", Of: "m"}}},
 		"suppressed": {events.LifecycleActive, []act{{Do: "state", Name: "m", Subject: "units"}, {Do: "pause", Of: "m", Until: "24h"}}},
 		"superseded": {events.LifecycleSuperseded, []act{{Do: "state", Name: "m", Subject: "units"}, {Do: "state", Subject: "units", Body: text("Prefers nautical miles.")}}},
+		"outlived, forgotten": {events.LifecycleSuperseded, []act{
+			{Do: "state", Name: "m", Subject: "units"}, {Do: "state", Subject: "units", Body: text("Prefers nautical miles.")}, {Do: "forget", Of: "m"},
+		}},
 		"tombstoned": {events.LifecycleTombstoned, []act{{Do: "propose", Name: "m", Subject: "units"}, {Do: "decline", Of: "m"}}},
 		"forgotten":  {events.LifecyclePaused, []act{{Do: "state", Name: "m", Subject: "units"}, {Do: "forget", Of: "m"}}},
 		"gone":       {events.LifecyclePaused, []act{{Do: "state", Name: "m", Subject: "units"}, {Do: "forget", Of: "m"}, {Do: "join", Program: "atlas", After: "720h"}}},
@@ -35,15 +38,16 @@ func TestEveryMoveFromEveryState(t *testing.T) {
 		"supersede": {Do: "state", Subject: "units", Body: text("Prefers furlongs.")},
 	}
 	want := map[string]map[string]string{
-		"draft":      {"accept": "active", "decline": "tombstoned", "edit": refused, "pause": refused, "pause until": refused, "resume": refused, "forget": refused, "restore": refused, "supersede": "draft"},
-		"lapsed":     {"accept": lapsed, "decline": lapsed, "edit": refused, "pause": refused, "pause until": refused, "resume": refused, "forget": refused, "restore": refused, "supersede": "draft"},
-		"active":     {"accept": answered, "decline": answered, "edit": "active", "pause": "paused", "pause until": "active", "resume": "active", "forget": "paused", "restore": "active", "supersede": "superseded"},
-		"paused":     {"accept": answered, "decline": answered, "edit": "paused", "pause": "paused", "pause until": "active", "resume": "active", "forget": "paused", "restore": "paused", "supersede": "superseded"},
-		"suppressed": {"accept": answered, "decline": answered, "edit": "active", "pause": "paused", "pause until": "active", "resume": "active", "forget": "paused", "restore": "active", "supersede": "superseded"},
-		"superseded": {"accept": answered, "decline": answered, "edit": refused, "pause": refused, "pause until": refused, "resume": refused, "forget": refused, "restore": refused, "supersede": "superseded"},
-		"tombstoned": {"accept": answered, "decline": answered, "edit": refused, "pause": refused, "pause until": refused, "resume": refused, "forget": refused, "restore": refused, "supersede": "tombstoned"},
-		"forgotten":  {"accept": answered, "decline": answered, "edit": refused, "pause": refused, "pause until": refused, "resume": refused, "forget": "paused", "restore": "active", "supersede": "paused"},
-		"gone":       {"accept": answered, "decline": answered, "edit": refused, "pause": refused, "pause until": refused, "resume": refused, "forget": refused, "restore": refused, "supersede": "paused"},
+		"draft":               {"accept": "active", "decline": "tombstoned", "edit": refused, "pause": refused, "pause until": refused, "resume": refused, "forget": refused, "restore": refused, "supersede": "draft"},
+		"lapsed":              {"accept": lapsed, "decline": lapsed, "edit": refused, "pause": refused, "pause until": refused, "resume": refused, "forget": refused, "restore": refused, "supersede": "draft"},
+		"active":              {"accept": answered, "decline": answered, "edit": "active", "pause": "paused", "pause until": "active", "resume": "active", "forget": "paused", "restore": "active", "supersede": "superseded"},
+		"paused":              {"accept": answered, "decline": answered, "edit": "paused", "pause": "paused", "pause until": "active", "resume": "active", "forget": "paused", "restore": "paused", "supersede": "superseded"},
+		"suppressed":          {"accept": answered, "decline": answered, "edit": "active", "pause": "paused", "pause until": "active", "resume": "active", "forget": "paused", "restore": "active", "supersede": "superseded"},
+		"superseded":          {"accept": answered, "decline": answered, "edit": refused, "pause": refused, "pause until": refused, "resume": refused, "forget": "superseded", "restore": refused, "supersede": "superseded"},
+		"outlived, forgotten": {"accept": answered, "decline": answered, "edit": refused, "pause": refused, "pause until": refused, "resume": refused, "forget": "superseded", "restore": "superseded", "supersede": "superseded"},
+		"tombstoned":          {"accept": answered, "decline": answered, "edit": refused, "pause": refused, "pause until": refused, "resume": refused, "forget": refused, "restore": refused, "supersede": "tombstoned"},
+		"forgotten":           {"accept": answered, "decline": answered, "edit": refused, "pause": refused, "pause until": refused, "resume": refused, "forget": "paused", "restore": "active", "supersede": "paused"},
+		"gone":                {"accept": answered, "decline": answered, "edit": refused, "pause": refused, "pause until": refused, "resume": refused, "forget": refused, "restore": refused, "supersede": "paused"},
 	}
 	require.Len(t, want, len(states))
 	for from, state := range states {

@@ -45,6 +45,11 @@ func (e *Entry) Gone(now events.Time) bool {
 	return e.Lifecycle == events.LifecycleTombstoned || e.ForgetAt.Passed(now)
 }
 
+// outlived reports whether something newer has taken the entry's place, and its text is still there.
+func (e *Entry) outlived(now events.Time) bool {
+	return e.Lifecycle == events.LifecycleSuperseded && !e.Gone(now)
+}
+
 // Suppressed is the entry's own suppression as it stands at an instant; nil once its end is past (spec 2.1).
 func (e *Entry) Suppressed(now events.Time) *events.Suppression {
 	if e.Suppression == nil || e.Suppression.EndsAt.Passed(now) {
@@ -201,7 +206,7 @@ func restore(s *State, c Restore, env aggregates.Env) ([]events.Event, error) {
 		return nil, err
 	case e.Kept(env.Now):
 		return nil, nil
-	case !e.Forgotten(env.Now) || e.Lifecycle != events.LifecyclePaused:
+	case !e.Forgotten(env.Now):
 		return nil, refuseMove()
 	}
 	return []events.Event{&events.MemoryRestored{Revised: e.revise(env.NewID(0)), Lifecycle: e.BeforeForget}}, nil

@@ -41,7 +41,8 @@ func stateWords(s *State, c StateWords, env aggregates.Env) ([]events.Event, err
 }
 
 // forget hides an entry at once and sets the instant at which it is shredded (spec 1.2). Forgetting what is forgotten is no
-// error: the member sees that it is so.
+// error: the member sees that it is so. What something newer has taken the place of is still the member's text, and can be
+// forgotten like the rest; it stays superseded.
 func forget(s *State, c Forget, env aggregates.Env) ([]events.Event, error) {
 	e, err := s.entry(c.MemoryID)
 	switch {
@@ -49,7 +50,7 @@ func forget(s *State, c Forget, env aggregates.Env) ([]events.Event, error) {
 		return nil, err
 	case e.Forgotten(env.Now):
 		return nil, nil
-	case !e.Kept(env.Now):
+	case !e.Kept(env.Now) && !e.outlived(env.Now):
 		return nil, refuseMove()
 	}
 	event := &events.MemoryForgotten{Revised: e.revise(env.NewID(0)), ForgetAt: plus(env.Now, env.Policy.ForgetGrace())}

@@ -79,7 +79,10 @@ func (c *Changes) Apply(e events.Recorded) error {
 		c.bury(event.ProposalID)
 	case *events.MemoryForgotten:
 		return c.revise(e, event.Revised, func(r *Record) {
-			r.Lifecycle, r.ForgetAt = events.LifecyclePaused, &event.ForgetAt.Time
+			r.ForgetAt = &event.ForgetAt.Time
+			if r.Lifecycle != events.LifecycleSuperseded { // nothing leads back from there (spec 1.2)
+				r.Lifecycle = events.LifecyclePaused
+			}
 		})
 	case *events.MemorySuperseded:
 		return c.revise(e, event.Revised, func(r *Record) { r.Lifecycle = events.LifecycleSuperseded })
