@@ -2,6 +2,7 @@ package rebuild
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,6 +13,7 @@ const (
 	lockWait   = 30 * time.Second
 	readerWait = 15 * time.Second
 	readerPoll = 5 * time.Millisecond
+	flipTries  = 4
 	// swapped is a name for the moment in which two schemas change theirs.
 	swapped = "iris_swap"
 )
@@ -22,8 +24,20 @@ const (
 //   - What those lines did since the comparison is done in candidate too: both stand at the same positions now.
 //   - Readers that began before that are waited for: in candidate they wouldn't see its last commits.
 //   - The schemas change their names, in the transaction that holds the lines. A line that waited plans its statements anew, by name.
+//
+// A reader that doesn't let go in time costs one try: the lines go on meanwhile, and what was built is kept for the next. PostgreSQL
+// itself ends a reader that has forgotten its transaction (reader.Config), before the tries are over.
 func (r *run) flip(ctx context.Context, candidate, kept string) error {
 	r.say(Progress{Stage: Flipping})
+	for try := 1; ; try++ {
+		err := r.flipOnce(ctx, candidate, kept)
+		if !errors.Is(err, ErrBusy) || try == flipTries || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+func (r *run) flipOnce(ctx context.Context, candidate, kept string) error {
 	err := r.exec(ctx, "BEGIN", fmt.Sprintf("SET LOCAL lock_timeout = %d", lockWait.Milliseconds()))
 	if err != nil {
 		return err
@@ -116,7 +130,18 @@ func (r *run) awaitReaders(ctx context.Context) error {
 		select {
 		case <-poll.C:
 		case <-ctx.Done():
-			return fmt.Errorf("%w: %d readers hold on to what is read: %w", ErrBusy, older, context.Cause(ctx))
+			return fmt.Errorf("%w: %d readers hold on to what is read (%s): %w", ErrBusy, older, r.describeReaders(ctx, now), context.Cause(ctx))
 		}
 	}
+}
+
+// describeReaders says what the older readers are doing: states and waits, and our own statements, which hold no values.
+func (r *run) describeReaders(ctx context.Context, now time.Time) string {
+	var doing string
+	err := r.admin.QueryRow(context.WithoutCancel(ctx), `SELECT coalesce(string_agg(concat_ws(' ', state, wait_event_type, wait_event, left(query, 60)), '; '), 'gone')
+		FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'iris-reader' AND xact_start < $1`, now).Scan(&doing)
+	if err != nil {
+		return "unknown"
+	}
+	return doing
 }
