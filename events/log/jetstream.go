@@ -83,22 +83,40 @@ func (l *JetStream) publish(ctx context.Context, stream string, msg *nats.Msg) (
 	return sequence, err
 }
 
+// request asks again while nobody listens: the message reached no one, so that it is still sent once. A stream that is there
+// listens as soon as it has a leader, which takes a moment where it was made, or lost its leader, just now.
+func (l *JetStream) request(ctx context.Context, stream string, msg *nats.Msg) (*nats.Msg, error) {
+	for {
+		reply, err := l.conn.RequestMsgWithContext(ctx, msg)
+		if err == nil {
+			return reply, nil
+		}
+		if !errors.Is(err, nats.ErrNoResponders) {
+			return nil, fmt.Errorf("%w: %w", ErrAmbiguous, err)
+		}
+		if _, err := l.info(ctx, stream); err != nil {
+			return nil, err
+		}
+		select {
+		case <-time.After(silence):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w: it is there, but doesn't listen", ErrUnavailable)
+		}
+	}
+}
+
+// silence is how long a stream that doesn't listen is left alone.
+const silence = 20 * time.Millisecond
+
 func (l *JetStream) send(ctx context.Context, stream string, msg *nats.Msg) (uint64, error) {
 	if err := l.ready(ctx); err != nil {
 		return 0, fmt.Errorf("append to %s: %w", stream, err)
 	}
 	limited, cancel := context.WithTimeout(ctx, l.config.WriteTimeout)
 	defer cancel()
-	reply, err := l.conn.RequestMsgWithContext(limited, msg)
-	if errors.Is(err, nats.ErrNoResponders) {
-		_, err = l.info(ctx, stream)
-		if err == nil {
-			err = fmt.Errorf("%w: it is there, but doesn't listen", ErrUnavailable)
-		}
-		return 0, fmt.Errorf("append to %s: %w", stream, err)
-	}
+	reply, err := l.request(limited, stream, msg)
 	if err != nil {
-		return 0, fmt.Errorf("append to %s: %w: %w", stream, ErrAmbiguous, err)
+		return 0, fmt.Errorf("append to %s: %w", stream, err)
 	}
 	var ack struct {
 		Stream   string    `json:"stream"`
