@@ -88,7 +88,7 @@ func TestCommitRoundTrip(t *testing.T) {
 	require.NotContains(t, string(again), "canary", "an opened secret can't be written in clear")
 }
 
-// A box that was moved, altered or given another commitment doesn't open (spec 5.3, lab: 46).
+// A box that was moved, altered or given another commitment doesn't open (spec 5.3).
 func TestSealsAreBoundToTheirPlace(t *testing.T) {
 	t.Parallel()
 	c, keys := codec(t)
