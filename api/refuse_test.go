@@ -27,7 +27,7 @@ type bad struct {
 	code   string
 }
 
-// TestBadInput is the list of issue 2 and more: each a 4xx with its code, in the same shape, nothing written.
+// TestBadInput: each a 4xx with its code, in the same shape, nothing written.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
