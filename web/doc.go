@@ -7,6 +7,4 @@
 // or posted to from another site by nobody.
 //
 // It fails closed: a token that can't be verified is no token, and a template that breaks shows nothing of its page.
-//
-// Not done: restore, edit, pause, search and history, which come with the member's book.
 package web

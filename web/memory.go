@@ -26,6 +26,8 @@ const visibleWithin = 300 * time.Millisecond
 // listing is which part of the memory a page shows. The address holds all of it.
 type listing struct {
 	Forgotten bool
+	Tier      events.Tier
+	State     events.Lifecycle // empty: all that can be used again
 	Category  events.Category
 	Program   string
 	Words     string // what is searched for
@@ -35,10 +37,20 @@ type listing struct {
 
 func listingOf(q url.Values) listing {
 	return listing{
-		Forgotten: q.Get("show") == "forgotten", Category: events.Category(q.Get("category")), Program: q.Get("program"),
+		Forgotten: q.Get("show") == "forgotten", Tier: events.Tier(q.Get("tier")), State: stateOf(q.Get("state")),
+		Category: events.Category(q.Get("category")), Program: q.Get("program"),
 		Words:  strings.TrimSpace(q.Get("q")),
 		Before: q.Get("before"), Waiting: q.Get("waiting"),
 	}
+}
+
+// stateOf takes no draft: what waits for an answer has a form of its own.
+func stateOf(word string) events.Lifecycle {
+	switch state := events.Lifecycle(word); state {
+	case events.LifecycleActive, events.LifecyclePaused, events.LifecycleSuperseded:
+		return state
+	}
+	return ""
 }
 
 func (l listing) query() url.Values {
@@ -47,7 +59,7 @@ func (l listing) query() url.Values {
 		q.Set("show", "forgotten")
 	}
 	for name, value := range map[string]string{
-		"category": string(l.Category), "program": l.Program, "before": l.Before, "waiting": l.Waiting, "q": l.Words,
+		"tier": string(l.Tier), "state": string(l.State), "category": string(l.Category), "program": l.Program, "before": l.Before, "waiting": l.Waiting, "q": l.Words,
 	} {
 		if value != "" {
 			q.Set(name, value)
@@ -65,7 +77,9 @@ func (l listing) URL() string {
 func (l listing) Query() string { return l.query().Encode() }
 
 // Filtered reports whether the listing leaves memories out that it could show.
-func (l listing) Filtered() bool { return l.Category != "" || l.Program != "" || l.Words != "" }
+func (l listing) Filtered() bool {
+	return l.Tier != "" || l.State != "" || l.Category != "" || l.Program != "" || l.Words != ""
+}
 
 func (l listing) with(change func(*listing)) string {
 	l.Before, l.Waiting = "", ""
@@ -113,6 +127,7 @@ type day struct {
 
 type filterGroup struct {
 	Name  string
+	ID    string
 	Clear string // address without this filter; empty: it isn't set
 	Links []filterLink
 }
@@ -210,7 +225,7 @@ func counts(p memoryPage) string {
 func (v *visit) readMemories(p *memoryPage) error {
 	l := p.Listing
 	list, err := v.site.cfg.Acts.Memories(v.r.Context(), v.caller,
-		memories.Filter{Category: l.Category, Program: l.Program, Forgotten: l.Forgotten}, l.Words, pageOf(l.Before))
+		memories.Filter{Tier: l.Tier, Lifecycle: l.State, Category: l.Category, Program: l.Program, Forgotten: l.Forgotten}, l.Words, pageOf(l.Before))
 	if refusal, ok := aggregates.AsRefusal(err); ok && refusal.Code == "query_without_words" {
 		p.Problem = v.problem(err)
 		return nil
@@ -352,21 +367,46 @@ func (v *visit) readEmpty(p *memoryPage) error {
 }
 
 func (v *visit) filters(l listing) []filterGroup {
-	category := filterGroup{Name: "Category"}
-	for _, c := range events.Categories() {
-		category.Links = append(category.Links, filterLink{categoryWords(c), l.with(func(n *listing) { n.Category = c }), c == l.Category})
-	}
-	if l.Category != "" {
-		category.Clear = l.with(func(n *listing) { n.Category = "" })
-	}
-	program := filterGroup{Name: "Program"}
+	tier := l.filter("Whose it is", string(l.Tier), func(n *listing, value string) { n.Tier = events.Tier(value) })
+	tier.add("Of one program", string(events.TierIndividual))
+	tier.add("Of every program", string(events.TierPerson))
+	state := l.filter("State", string(l.State), func(n *listing, value string) { n.State = events.Lifecycle(value) })
+	state.add("In use", string(events.LifecycleActive))
+	state.add("Paused", string(events.LifecyclePaused))
+	state.add("Replaced by something newer", string(events.LifecycleSuperseded))
+	program := l.filter("Program", l.Program, func(n *listing, value string) { n.Program = value })
 	for _, name := range slices.Sorted(maps.Keys(v.caller.Defined.Programs)) {
-		program.Links = append(program.Links, filterLink{name, l.with(func(n *listing) { n.Program = name }), name == l.Program})
+		program.add(name, name)
 	}
-	if l.Program != "" {
-		program.Clear = l.with(func(n *listing) { n.Program = "" })
+	category := l.filter("Category", string(l.Category), func(n *listing, value string) { n.Category = events.Category(value) })
+	for _, c := range events.Categories() {
+		category.add(categoryWords(c), string(c))
 	}
-	return []filterGroup{category, program}
+	return []filterGroup{tier.filterGroup, state.filterGroup, program.filterGroup, category.filterGroup}
+}
+
+// filtering builds one group of links that each change one part of the listing.
+type filtering struct {
+	filterGroup
+	l      listing
+	chosen string
+	set    func(*listing, string)
+}
+
+func (l listing) filter(name, chosen string, set func(*listing, string)) *filtering {
+	f := &filtering{filterGroup{Name: name, ID: strings.ReplaceAll(strings.ToLower(name), " ", "-")}, l, chosen, set}
+	if chosen != "" {
+		f.Clear = f.address("")
+	}
+	return f
+}
+
+func (f *filtering) address(value string) string {
+	return f.l.with(func(n *listing) { f.set(n, value) })
+}
+
+func (f *filtering) add(text, value string) {
+	f.Links = append(f.Links, filterLink{text, f.address(value), value == f.chosen})
 }
 
 func (v *visit) forget() {
