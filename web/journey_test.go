@@ -13,18 +13,28 @@ import (
 	"iris.example/iris/internal/browser"
 )
 
-// A member's way through the pages in a real browser that runs no script: sees a proposal, edits and keeps it, declines another,
-// forgets, and takes a consent back.
-func TestTheJourneyWithoutScript(t *testing.T) {
+// A member's way through the pages in a real browser: sees a proposal, edits and keeps it, declines another, forgets, and takes a
+// consent back. The pages hold no script; a browser that would run some must find the same way as one that runs none.
+func TestTheJourney(t *testing.T) {
 	t.Parallel()
+	t.Run("without script", func(t *testing.T) {
+		t.Parallel()
+		tab := browser.Open(t)
+		tab.WithoutScript()
+		journey(t, tab)
+	})
+	t.Run("with script", func(t *testing.T) {
+		t.Parallel()
+		journey(t, browser.Open(t))
+	})
+}
+
+func journey(t *testing.T, tab *browser.Tab) {
 	b := setup(t)
 	b.member("ann")
 	b.codes["one-code"] = b.token("ann")
 	first := string(b.propose("ann", acts.Proposal{Body: "Prefers metric units in all tables.", Program: "atlas"}))
 	second := string(b.propose("ann", acts.Proposal{Body: "Works late on Fridays.", Category: events.CategoryWork}))
-
-	tab := browser.Open(t)
-	tab.WithoutScript()
 
 	// A link alone signs nobody in.
 	require.EqualValues(t, http.StatusOK, tab.Visit(b.server.URL+"/memory"))
