@@ -16,29 +16,21 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"iris.example/iris/acts"
-	"iris.example/iris/aggregates/member"
-	"iris.example/iris/aggregates/organisation"
-	"iris.example/iris/api"
 	"iris.example/iris/events"
 	eventlog "iris.example/iris/events/log"
 	"iris.example/iris/identity/devissuer"
+	"iris.example/iris/internal/assembly"
 	"iris.example/iris/internal/dirlock"
 	"iris.example/iris/internal/natsserver"
 	"iris.example/iris/internal/pgserver"
-	"iris.example/iris/limits"
 	"iris.example/iris/metrics"
 	"iris.example/iris/projections/engine"
 	"iris.example/iris/projections/migrations"
 	"iris.example/iris/projections/reader"
-	"iris.example/iris/recalls"
-	"iris.example/iris/runner"
 	"iris.example/iris/schemas"
-	"iris.example/iris/screening"
 	"iris.example/iris/tracing"
 	"iris.example/iris/tracing/tracefile"
 	"iris.example/iris/vault"
-	"iris.example/iris/web"
-	"iris.example/iris/workers/intake"
 	"iris.example/iris/workers/projector"
 )
 
@@ -62,9 +54,10 @@ type Instance struct {
 	listener  net.Listener
 	server    *http.Server
 	contract  *schemas.Contract
+	rooms     *assembly.Rooms
 	marks     *engine.Watermarks
 	lock      *dirlock.Lock
-	streams   *streams // how commits, envelopes and fences are written
+	streams   *assembly.Streams // how commits, envelopes and fences are written
 	metrics   *metrics.Metrics
 	traces    *tracefile.Traces // nil: nobody traces
 	tracer    tracing.Tracer
@@ -168,7 +161,7 @@ func (i *Instance) start(ctx context.Context) (err error) {
 	if i.Ready, err = i.ready(ctx); err != nil {
 		return err
 	}
-	if !i.cfg.NoDemo && i.streams.allWell() {
+	if !i.cfg.NoDemo && i.streams.AllWell() {
 		i.say("playing the demonstration")
 		if err := i.demonstrate(ctx); err != nil {
 			return fmt.Errorf("play the demonstration: %w", err)
@@ -251,7 +244,7 @@ func (i *Instance) openStores(ctx context.Context) (err error) {
 	if i.Log, err = eventlog.New(i.conn, eventlog.Config{Observe: i.metrics.Published}); err != nil {
 		return err
 	}
-	if i.streams, err = openStreams(i.Log, i.cfg.path("evidence"), i.cfg.Logger); err != nil {
+	if i.streams, err = assembly.OpenStreams(i.Log, i.cfg.path("evidence"), i.cfg.Logger); err != nil {
 		return err
 	}
 	if err := i.Log.CreateInbox(ctx); err != nil {
@@ -277,58 +270,35 @@ func (i *Instance) openStores(ctx context.Context) (err error) {
 func (i *Instance) origin() string { return "http://" + i.listener.Addr().String() }
 
 // assemble connects the rooms.
-func (i *Instance) assemble(ctx context.Context) error {
-	i.Codec = events.Codec{Keys: i.Vault, Contract: i.contract}
-	shared := runner.Config{
-		Log: i.streams, Codec: i.Codec, Keys: i.Vault, Screen: screening.New(), Now: i.Now, Observe: i.metrics.Decided, Tracer: i.tracer,
-	}
-	members, err := runner.Members(shared)
+func (i *Instance) assemble(ctx context.Context) (err error) {
+	i.rooms, err = assembly.Connect(assembly.Config{
+		Conn: i.conn, Log: i.Log, Streams: i.streams, Vault: i.Vault, Models: i.models, Contract: i.contract, Issuer: Issuer,
+		Credentials: brokerCredentials{i.NATS}, Controller: i.cfg.Controller, Now: i.Now, Metrics: i.metrics, Tracer: i.tracer, Logger: i.cfg.Logger,
+	})
 	if err != nil {
 		return err
 	}
-	organisations, err := runner.Organisations(shared)
-	if err != nil {
-		return err
-	}
-	i.marks = engine.NewWatermarks(i.models, engine.Silence)
-	i.Acts = &acts.Acts{
-		Members: members, Organisations: organisations, Recalls: i.recalls(members, organisations), Directory: i.Vault,
-		Issuer: Issuer, Read: acts.Read{Models: i.models, Wait: i.marks}, Stream: i.Log, Codec: i.Codec,
-		Keys: i.Vault, Now: i.Now, Controller: i.cfg.Controller,
-		Intake: i.Vault, Sealed: i.contract, Parked: i.Vault, Inbox: i.Log, Credentials: brokerCredentials{i.NATS},
-	}
+	i.Acts, i.Codec, i.marks = i.rooms.Acts, i.rooms.Codec, i.rooms.Marks
 	return ctx.Err()
 }
 
-func (i *Instance) recalls(members *runner.Runner[*member.State, member.Command], organisations *runner.Runner[*organisation.State, organisation.Command]) *recalls.Service {
-	return &recalls.Service{
-		Members: members, Organisations: organisations, Access: i.streams, Fence: i.streams.fence(), Codec: i.Codec, Now: i.Now, Observe: i.metrics.Recalled, Tracer: i.tracer,
-	}
-}
-
 func (i *Instance) startWorkers(ctx context.Context) (err error) {
-	i.projector, err = projector.New(projector.Config{
-		Organisations: organisations(), DatabaseURL: i.databases.URL(modelsDatabase, migrations.Projector), Follow: engine.Followed(i.Log),
-		Codec: i.Codec, Read: i.Log.At, Announce: i.announcer(), Mend: i.mendModels, Logger: i.cfg.Logger, Tracer: i.tracer,
-	})
+	i.projector, err = i.rooms.Projector(organisations(), i.databases.URL(modelsDatabase, migrations.Projector), i.mendModels)
 	if err != nil {
 		return err
 	}
 	if i.inbox, err = i.Log.Claims(ctx, inboxDurable); err != nil {
 		return err
 	}
-	claims, err := intake.New(intake.Config{
-		Source: i.inbox, Contract: i.contract, Claims: i.Acts, Outcomes: i.conn, Logger: i.cfg.Logger, Now: i.Now,
-		Observe: i.metrics.Settled, Tracer: i.tracer,
-	})
+	claims, err := i.rooms.Intake(i.inbox)
 	if err != nil {
 		return err
 	}
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	i.stopWorkers, i.workers = cancel, &errgroup.Group{}
 	i.operators = i.operator(working)
-	i.workers.Go(func() error { return i.hearMarks(working) })
-	i.workers.Go(func() error { i.streams.guard.Run(working); return nil })
+	i.workers.Go(func() error { return i.rooms.HearMarks(working) })
+	i.workers.Go(func() error { i.streams.Guard.Run(working); return nil })
 	i.work("intake", func() error { return claims.Run(working) })
 	// A stopped line is told by /readyz and the log; recall and acceptance don't need the read models and go on.
 	i.workers.Go(func() error { return i.projector.Run(working) })
@@ -356,29 +326,14 @@ func (i *Instance) serve() error {
 	if err := i.watch(); err != nil {
 		return err
 	}
-	limiter, err := limits.New(*i.cfg.Limits)
+	handler, err := i.rooms.Handler(assembly.HTTP{
+		Verifier: i.Issuer.Verifier(), CursorKey: cursorKey, Version: i.cfg.Version, ClockOffset: i.cfg.ClockOffset, Ready: i.readiness,
+		Limits: *i.cfg.Limits, Codes: i.signIn, Operators: i.operators,
+	})
 	if err != nil {
 		return err
 	}
-	service, err := api.New(api.Config{
-		Acts: i.Acts, Verifier: i.Issuer.Verifier(), Contract: i.contract, Logger: i.cfg.Logger, Now: i.Now, CursorKey: cursorKey,
-		Version: i.cfg.Version, ClockOffset: i.cfg.ClockOffset, Ready: i.readiness,
-		Limits: limiter, Metrics: i.metrics.Write, Observe: i.metrics.Answered, Tracer: i.tracer,
-	}.WithDefaults())
-	if err != nil {
-		return err
-	}
-	pages, err := web.New(web.Config{Acts: i.Acts, Verifier: i.Issuer.Verifier(), Codes: i.signIn, Logger: i.cfg.Logger, Now: i.Now, Limits: limiter}.WithDefaults())
-	if err != nil {
-		return err
-	}
-	mux := http.NewServeMux()
-	for _, prefix := range []string{"/v1/", "/healthz", "/readyz", "/metrics", "/openapi.json"} {
-		mux.Handle(prefix, service.Handler())
-	}
-	mux.Handle("/operator/", i.operators)
-	mux.Handle("/", i.metrics.Pages(pages.Handler()))
-	i.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10}
+	i.server = assembly.Server(handler)
 	i.work("http", func() error {
 		if err := i.server.Serve(i.listener); !errors.Is(err, http.ErrServerClosed) {
 			return err
@@ -406,7 +361,7 @@ func (i *Instance) Stop(ctx context.Context) error {
 	if i.workers != nil {
 		all = append(all, i.workers.Wait())
 	}
-	i.streams.close()
+	i.streams.Close()
 	if i.models != nil {
 		i.models.Close()
 	}

@@ -11,7 +11,6 @@ import (
 
 	"iris.example/iris/projections/engine"
 	"iris.example/iris/projections/migrations"
-	"iris.example/iris/projections/natsmarks"
 	"iris.example/iris/projections/rebuild"
 )
 
@@ -104,21 +103,4 @@ func (i *Instance) mendModels(ctx context.Context) error {
 		return err
 	}
 	return migrations.Up(ctx, i.databases.URL(modelsDatabase, migrations.Owner), migrations.Schema)
-}
-
-// announcer tells waiters here and elsewhere.
-func (i *Instance) announcer() engine.Announcer {
-	return natsmarks.Publisher{Conn: i.conn, Here: i.marks}
-}
-
-// hearMarks listens to lines elsewhere until ctx ends. Where it can't, the cursor rows tell.
-func (i *Instance) hearMarks(ctx context.Context) error {
-	stop, err := natsmarks.Subscribe(i.conn, i.marks)
-	if err != nil {
-		i.cfg.Logger.Warn("watermarks are read from the cursors only", "error", err)
-		return nil
-	}
-	<-ctx.Done()
-	stop()
-	return nil
 }

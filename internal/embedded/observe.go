@@ -51,6 +51,6 @@ func (i *Instance) readiness(ctx context.Context) map[string]error {
 	if i.postgres != nil {
 		checks["postgres"] = i.postgres.Ping(ctx)
 	}
-	maps.Copy(checks, i.streams.guard.Health())
+	maps.Copy(checks, i.streams.Guard.Health())
 	return checks
 }

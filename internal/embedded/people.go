@@ -94,12 +94,12 @@ func (i *Instance) openOrganisation(ctx context.Context, org string) (writable b
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return false, err
 	}
-	if err != nil && !i.streams.known(org) {
+	if err != nil && !i.streams.Known(org) {
 		if err := i.createOrganisation(ctx, org, marker); err != nil {
 			return false, err
 		}
 	}
-	if writable, err = i.streams.watch(ctx, org); err != nil || !writable {
+	if writable, err = i.streams.Watch(ctx, org); err != nil || !writable {
 		return false, err
 	}
 	return true, i.checkClock(ctx, org)
