@@ -30,6 +30,7 @@ type Env struct {
 // Definitions are the organisation's, as they stood at its head when the command began (spec 8, 9.2).
 type Definitions interface {
 	HasProgram(program string) bool
+	HasRole(role string) bool
 	TermsText(id, version string) (text string, ok bool)
 }
 

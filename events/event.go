@@ -17,7 +17,10 @@ type Event interface {
 func Types() []Type {
 	return []Type{
 		TypeOrganisationFounded, TypeProgramDefined, TypeTermsPublished, TypeProducerRegistered, TypeProducerRevoked, TypeClientRegistered, TypePolicyApplied,
-		TypeMemberRegistered, TypeMembershipStarted, TypeConsentGranted, TypeConsentWithdrawn, TypeConsentDenied,
+		TypeRoleDefined,
+		TypeMemberRegistered, TypeMembershipStarted,
+		TypeMembershipEnded, TypeMembershipResumed, TypeRoleGiven, TypeRoleTaken, TypeInspectionRoleGiven, TypeInspectionRoleTaken, TypeMemberRemoved,
+		TypeConsentGranted, TypeConsentWithdrawn, TypeConsentDenied,
 		TypeProposalRecorded, TypeProposalRefused, TypeProposalDeclined,
 		TypeMemoryKept, TypeMemoryStated, TypeMemoryForgotten, TypeMemorySuperseded,
 		TypeMemoryRevised, TypeMemoryPaused, TypeMemoryResumed, TypeMemoryRestored,
@@ -76,6 +79,11 @@ func New(t Type) (Event, error) {
 		return &MemoryRestored{}, nil
 	case TypeRecallResolved:
 		return &RecallResolved{}, nil
+	case TypeRoleDefined:
+		return &RoleDefined{}, nil
+	}
+	if e := newBelonging(t); e != nil {
+		return e, nil
 	}
 	return nil, fmt.Errorf("%w: %q", ErrUnknownType, string(t))
 }

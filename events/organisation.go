@@ -12,6 +12,7 @@ const (
 	TypeProducerRevoked     Type = "iris.producer.revoked.v1"
 	TypeClientRegistered    Type = "iris.client.registered.v1"
 	TypePolicyApplied       Type = "iris.policy.applied.v1"
+	TypeRoleDefined         Type = "iris.role.defined.v1"
 )
 
 // OrganisationFounded opens the organisation's stream.
@@ -22,6 +23,11 @@ type OrganisationFounded struct {
 // ProgramDefined names a body of work. Its id is a slug.
 type ProgramDefined struct {
 	Program string `json:"program"`
+}
+
+// RoleDefined names a workbench role that members may hold for a time. Its key is a slug, never an inspection role's (spec 10.9).
+type RoleDefined struct {
+	Role string `json:"role"`
 }
 
 // TermsPublished is a text that consents are given under. It is never edited: another text is another version (spec 2.1).
@@ -67,6 +73,7 @@ func (*ProducerRegistered) EventType() Type  { return TypeProducerRegistered }
 func (*ProducerRevoked) EventType() Type     { return TypeProducerRevoked }
 func (*ClientRegistered) EventType() Type    { return TypeClientRegistered }
 func (*PolicyApplied) EventType() Type       { return TypePolicyApplied }
+func (*RoleDefined) EventType() Type         { return TypeRoleDefined }
 
 func (*OrganisationFounded) slots(KeyRef) []slot { return nil }
 func (*ProgramDefined) slots(KeyRef) []slot      { return nil }
@@ -75,3 +82,4 @@ func (*ProducerRegistered) slots(KeyRef) []slot  { return nil }
 func (*ProducerRevoked) slots(KeyRef) []slot     { return nil }
 func (*ClientRegistered) slots(KeyRef) []slot    { return nil }
 func (*PolicyApplied) slots(KeyRef) []slot       { return nil }
+func (*RoleDefined) slots(KeyRef) []slot         { return nil }

@@ -37,6 +37,7 @@ type Document struct {
 	// What the books decide by (spec 1.2, 1.5, 1.8, 9.2).
 	Proposal           ProposalRules `json:"proposal"`
 	Forget             ForgetRules   `json:"forget"`
+	Membership         *LeavingRules `json:"membership,omitempty"` // absent: the given 90 days
 	Role               RoleRules     `json:"role"`
 	PromotionThreshold int           `json:"IRIS_SESSION_PROFILE_PROMOTION_THRESHOLD"`
 	AutoKeep           bool          `json:"USER_SETTING_MEMORY_AUTOKEEP"` // what holds until a member opts in; always false (given)
@@ -51,6 +52,14 @@ type ProposalRules struct {
 type ForgetRules struct {
 	GraceDays int `json:"graceDays"`
 }
+
+// LeavingRules say how long what a member kept in a program outlives the membership (spec 1.5).
+type LeavingRules struct {
+	ForgetDays int `json:"forgetDays"`
+}
+
+// givenForgetDays: 90 days after the membership ends (spec 1.5, given); a policy may only shorten it.
+const givenForgetDays = 90
 
 // RoleRules say how many contributors a role version must keep (spec 1.8).
 type RoleRules struct {
@@ -134,6 +143,14 @@ func (d *Document) ProposalLapse() time.Duration { return time.Duration(d.Propos
 
 // ForgetGrace is how long a softly forgotten memory can be restored.
 func (d *Document) ForgetGrace() time.Duration { return time.Duration(d.Forget.GraceDays) * day }
+
+// MembershipForget is how long after the end of a membership the program's own memory is softly forgotten.
+func (d *Document) MembershipForget() time.Duration {
+	if d.Membership == nil {
+		return givenForgetDays * day
+	}
+	return time.Duration(d.Membership.ForgetDays) * day
+}
 
 // RecencyHalfLife is the age at which recency is one half.
 func (d *Document) RecencyHalfLife() time.Duration {

@@ -75,6 +75,7 @@ func TestRefusalNamesPointerAndReason(t *testing.T) {
 		"shell-budget-above-three":            {Code: policy.CodeWeakens, Pointer: "/DEFAULT_BUDGETS/shell/maxEntries", Reason: "at most 3"},
 		"pose-without-sensitive-data":         {Code: policy.CodeWeakens, Pointer: "/scopes/pose/requiredConsents", Reason: "sensitive_data"},
 		"pose-without-governance-review":      {Code: policy.CodeWeakens, Pointer: "/scopes/pose/requiresGovernanceReview", Reason: "governance review"},
+		"membership-forgotten-after-a-year":   {Code: policy.CodeWeakens, Pointer: "/membership/forgetDays", Reason: "90 days"},
 		"pose-for-shell":                      {Code: policy.CodeWeakens, Pointer: "/scopes/pose/allowedConsumers/1", Reason: "shell is not among"},
 		"operator-copilot-for-assistant":      {Code: policy.CodeWeakens, Pointer: "/scopes/operator_copilot/allowedConsumers/2", Reason: "assistant is not among"},
 		"tenant-blended-into-person":          {Code: policy.CodeWeakens, Pointer: "/scopes/tenant/canonicalTiers", Reason: "never blended"},
@@ -109,7 +110,7 @@ func TestRefusalNamesPointerAndReason(t *testing.T) {
 
 func TestEveryInvalidExampleIsInTheTable(t *testing.T) {
 	t.Parallel()
-	require.Len(t, examples(t, "invalid"), 24)
+	require.Len(t, examples(t, "invalid"), 26)
 }
 
 func TestWeightsSumToExactlyOne(t *testing.T) {

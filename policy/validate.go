@@ -248,6 +248,10 @@ func checkPurposes(c *checker, d *Document) {
 func checkBooks(c *checker, d *Document) {
 	between(c, "/proposal/lapseDays", d.Proposal.LapseDays, 1, maxDays)
 	between(c, "/forget/graceDays", d.Forget.GraceDays, 1, maxDays)
+	if d.Membership != nil {
+		c.invalid(d.Membership.ForgetDays >= 1, "/membership/forgetDays", "must be at least 1")
+		c.given(d.Membership.ForgetDays <= givenForgetDays, "/membership/forgetDays", "what a member kept in a program is forgotten at the latest 90 days after leaving it (spec 1.5)")
+	}
 	between(c, "/role/minContributors", d.Role.MinContributors, 1, maxCount)
 	c.given(d.PromotionThreshold >= 3, "/IRIS_SESSION_PROFILE_PROMOTION_THRESHOLD", "an implicit fact recurs at least 3 times before it is offered (spec 1.5)")
 	c.invalid(d.PromotionThreshold <= maxCount, "/IRIS_SESSION_PROFILE_PROMOTION_THRESHOLD", "must be at most %d", maxCount)

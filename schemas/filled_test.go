@@ -77,6 +77,22 @@ func filled(t *testing.T, typ events.Type) events.Event {
 		return &events.MemoryResumed{Revised: revised}
 	case events.TypeMemoryRestored:
 		return &events.MemoryRestored{Revised: revised, Lifecycle: events.LifecycleActive}
+	case events.TypeRoleDefined:
+		return &events.RoleDefined{Role: "reviewer"}
+	case events.TypeMembershipEnded:
+		return &events.MembershipEnded{Program: "atlas", ForgetAt: noon}
+	case events.TypeMembershipResumed:
+		return &events.MembershipResumed{Program: "atlas"}
+	case events.TypeRoleGiven:
+		return &events.RoleGiven{Role: "reviewer"}
+	case events.TypeRoleTaken:
+		return &events.RoleTaken{Role: "reviewer"}
+	case events.TypeInspectionRoleGiven:
+		return &events.InspectionRoleGiven{Role: events.InspectionLegal}
+	case events.TypeInspectionRoleTaken:
+		return &events.InspectionRoleTaken{Role: events.InspectionLegal}
+	case events.TypeMemberRemoved:
+		return &events.MemberRemoved{MemberID: someID}
 	case events.TypeRecallResolved:
 		return &events.RecallResolved{
 			Action: events.ActionRecallResolved, PolicyID: events.RecallPolicyID, Severity: "warning", RecallID: otherID, MemberID: someID, At: noon,

@@ -16,6 +16,9 @@ func accept(s *State, c Accept, env aggregates.Env) ([]events.Event, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !s.In(draft.Program) {
+		return nil, aggregates.Refuse("not_in_program", "spec 1.1")
+	}
 	kept, err := keptAs(draft, c, env)
 	if err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ func (s *State) candidate(e *Entry, now events.Time) recall.Candidate {
 		Organisation: s.Organisation, TenantID: e.Labels.TenantID, Tier: e.Tier, Program: e.Program, MemoryKind: e.Kind,
 		Scope: e.Labels.Scope, ScopeKey: e.Labels.Scope.Key(s.ID), AdapterScope: e.Labels.AdapterScope,
 		Category: e.Labels.Category, Subject: e.Labels.Subject, Body: e.Body, Origin: e.Origin,
-		Lifecycle: e.Lifecycle, ForgetAt: e.ForgetAt, Suppression: e.Suppression, Derived: s.DerivedSuppression(e, now),
+		Lifecycle: e.Lifecycle, ForgetAt: e.forgottenFrom(now), Suppression: e.Suppression, Derived: s.DerivedSuppression(e, now),
 		MultiActor: e.Details.MultiActor, ReferenceCount: e.ReferenceCount, UpdatedAt: e.UpdatedAt,
 		BodyCommitment: e.BodyCommitment, LabelsCommitment: e.LabelsCommitment, ProvenanceChain: chain,
 	}

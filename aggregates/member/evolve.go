@@ -7,8 +7,6 @@ func Evolve(s *State, r events.Recorded) *State {
 	switch e := r.Event.(type) {
 	case *events.MemberRegistered:
 		s.Registered = true
-	case *events.MembershipStarted:
-		s.Programs[e.Program] = r.RecordedAt
 	case *events.ProposalRecorded:
 		entry := s.begin(e.Entry, r, e.Body, e.Labels, e.Details.Plain)
 		entry.Lifecycle = events.LifecycleDraft
@@ -52,6 +50,9 @@ func Evolve(s *State, r events.Recorded) *State {
 	case *events.MemoryRestored:
 		if entry := s.revised(e.Revised, r); entry != nil {
 			entry.Lifecycle, entry.ForgetAt, entry.BeforeForget = e.Lifecycle, nil, ""
+			if entry.left(r.RecordedAt) {
+				entry.LeavesAt = nil
+			}
 		}
 	case *events.MemorySuperseded:
 		if entry := s.revised(e.Revised, r); entry != nil {
@@ -63,6 +64,8 @@ func Evolve(s *State, r events.Recorded) *State {
 		s.answer(events.StateWithdrawn, e.Consent, r)
 	case *events.ConsentDenied:
 		s.answer(events.StateDenied, e.Consent, r)
+	default:
+		s.belongs(r)
 	}
 	return s
 }

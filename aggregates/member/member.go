@@ -18,11 +18,17 @@ type State struct {
 	Organisation string
 	ID           events.ID
 	Registered   bool
+	Removed      bool
 	Programs     map[string]events.Time // since when the member belongs to it
-	Entries      map[events.ID]*Entry
-	ByText       map[string][]events.ID         // entries that have, or had, a text of this print: where to look, not what is so
-	Consents     map[events.ConsentKey]*Consent // the newest event of each key
-	Declined     map[string]bool                // fact prints that must not be proposed again (spec 1.8)
+	Left         map[string]Leaving     // memberships that ended, of programs that the member isn't in again
+
+	Roles           map[string]events.Time // workbench roles, held since
+	InspectionRoles map[string]events.Time // of an operator, held since
+
+	Entries  map[events.ID]*Entry
+	ByText   map[string][]events.ID         // entries that have, or had, a text of this print: where to look, not what is so
+	Consents map[events.ConsentKey]*Consent // the newest event of each key
+	Declined map[string]bool                // fact prints that must not be proposed again (spec 1.8)
 }
 
 // Entry is a memory's current revision with what the revisions before left behind.
@@ -44,6 +50,7 @@ type Entry struct {
 	ExpiresAt                                       *events.Time     // a draft's lapse
 	ForgetAt                                        *events.Time     // set while softly forgotten
 	BeforeForget                                    events.Lifecycle // what a restore returns to; empty when not forgotten
+	LeavesAt                                        *events.Time     // set by the end of the membership: from then on softly forgotten
 	ReferenceCount                                  int
 	CreatedAt, UpdatedAt                            events.Time
 	Provenance                                      []Provenance
@@ -70,12 +77,16 @@ func Initial(org string, id events.ID) *State {
 	return &State{
 		Organisation: org, ID: id, Programs: map[string]events.Time{}, Entries: map[events.ID]*Entry{},
 		ByText: map[string][]events.ID{}, Consents: map[events.ConsentKey]*Consent{}, Declined: map[string]bool{},
+		Left: map[string]Leaving{}, Roles: map[string]events.Time{}, InspectionRoles: map[string]events.Time{},
 	}
 }
 
 // Living reports whether the entry counts as known: draft, active, paused or suppressed, never softly forgotten (spec 1.8).
-// A draft that has lapsed is no longer.
+// A draft that has lapsed is no longer; nor is anything of a program that was left long enough ago.
 func (e *Entry) Living(now events.Time) bool {
+	if e.left(now) {
+		return false
+	}
 	switch e.Lifecycle {
 	case events.LifecycleDraft:
 		return !e.ExpiresAt.Passed(now)
@@ -158,8 +169,6 @@ type Command interface{ KeysNeeded() int }
 type (
 	// Register opens the book.
 	Register struct{}
-	// Join lets the member into a program.
-	Join struct{ Program string }
 	// Propose is a claim, over NATS or HTTP.
 	Propose struct {
 		Draft
@@ -233,7 +242,6 @@ type Answer struct {
 }
 
 func (Register) KeysNeeded() int   { return 0 }
-func (Join) KeysNeeded() int       { return 0 }
 func (Propose) KeysNeeded() int    { return 1 }
 func (StateWords) KeysNeeded() int { return 1 }
 func (a Accept) KeysNeeded() int   { return len(a.Consents) }
@@ -245,8 +253,11 @@ func (Withdraw) KeysNeeded() int   { return 0 }
 
 // Decide says what follows from a command. What is so already yields no event and no error.
 func Decide(s *State, c Command, env aggregates.Env) ([]events.Event, error) {
-	if _, opening := c.(Register); !opening && !s.Registered {
+	if _, opening := c.(Register); s.Removed || !opening && !s.Registered {
 		return nil, aggregates.Refuse("member_unknown", "spec 9.5")
+	}
+	if decided, was, err := belong(s, c, env); was {
+		return decided, err
 	}
 	switch c := c.(type) {
 	case Register:
@@ -254,8 +265,6 @@ func Decide(s *State, c Command, env aggregates.Env) ([]events.Event, error) {
 			return nil, nil
 		}
 		return []events.Event{&events.MemberRegistered{MemberID: s.ID}}, nil
-	case Join:
-		return join(s, c, env)
 	case Propose:
 		return propose(s, c, env)
 	case StateWords:
@@ -282,16 +291,6 @@ func Decide(s *State, c Command, env aggregates.Env) ([]events.Event, error) {
 		return withdraw(s, c, env)
 	}
 	return nil, aggregates.Refuse("command_unknown", "spec 9.2")
-}
-
-func join(s *State, c Join, env aggregates.Env) ([]events.Event, error) {
-	if !env.Defined.HasProgram(c.Program) {
-		return nil, aggregates.Refuse("program_unknown", "spec 1.1")
-	}
-	if _, in := s.Programs[c.Program]; in {
-		return nil, nil
-	}
-	return []events.Event{&events.MembershipStarted{Program: c.Program}}, nil
 }
 
 // lapse is when a proposal made now is no longer asked about (spec 1.5).

@@ -38,7 +38,9 @@ func (Restore) KeysNeeded() int { return 0 }
 
 // Forgotten reports whether the entry is softly forgotten, so that only a restore can reach it. From ForgetAt on it counts as
 // destroyed, whether the sweep has come by or not (spec 2.1).
-func (e *Entry) Forgotten(now events.Time) bool { return e.ForgetAt != nil && !e.ForgetAt.Passed(now) }
+func (e *Entry) Forgotten(now events.Time) bool {
+	return e.ForgetAt != nil && !e.ForgetAt.Passed(now) || e.ForgetAt == nil && e.left(now) && !e.Gone(now)
+}
 
 // Gone reports whether nothing brings the entry back.
 func (e *Entry) Gone(now events.Time) bool {
@@ -208,8 +210,14 @@ func restore(s *State, c Restore, env aggregates.Env) ([]events.Event, error) {
 		return nil, nil
 	case !e.Forgotten(env.Now):
 		return nil, refuseMove()
+	case e.left(env.Now) && !s.In(e.Program):
+		return nil, aggregates.Refuse("not_in_program", "spec 1.1")
 	}
-	return []events.Event{&events.MemoryRestored{Revised: e.revise(env.NewID(0)), Lifecycle: e.BeforeForget}}, nil
+	before := e.BeforeForget
+	if before == "" {
+		before = e.Lifecycle // the program was left: nobody forgot this one
+	}
+	return []events.Event{&events.MemoryRestored{Revised: e.revise(env.NewID(0)), Lifecycle: before}}, nil
 }
 
 func (s *State) reviseText(e *Entry, r *events.MemoryRevised) {

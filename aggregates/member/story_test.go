@@ -33,7 +33,7 @@ type story struct {
 
 type act struct {
 	After    string // moves the clock before the act: "24h"
-	Do       string // propose, accept, decline, state, edit, pause, resume, forget, restore, grant, deny, withdraw, join
+	Do       string // propose, accept, decline, state, edit, pause, resume, forget, restore, grant, deny, withdraw, join, leave, give, take, give-inspection, take-inspection, remove
 	Name     string // names the memory that the act makes; later acts refer to it by Of
 	Of       string
 	Body     *string
@@ -42,6 +42,8 @@ type act struct {
 	Kind     events.MemoryKind
 	Tier     events.Tier
 	Program  string
+	Back     bool   // a join that must be a return
+	Role     string // of a give or take
 	Scope    *events.Scope
 	Adapter  events.AdapterScope
 	Origin   events.Origin
@@ -95,8 +97,11 @@ type world struct {
 	count   int
 }
 
-// screen compiles the patterns once: it is immutable.
-var screen = sync.OnceValue(screening.New)
+// Both are read once: nobody changes them.
+var (
+	screen  = sync.OnceValue(screening.New)
+	shipped = sync.OnceValue(policy.Default)
+)
 
 const memberID = events.ID("0193762e-5b7a-7c61-9d2f-3a4b5c6d7e8f")
 
@@ -107,7 +112,7 @@ func newWorld(t *testing.T) *world {
 		defined: organisation.Initial("acme"), screen: screen(), named: map[string]events.ID{},
 	}
 	for _, e := range []events.Event{
-		&events.OrganisationFounded{OrganizationID: "acme"}, &events.ProgramDefined{Program: "default"}, &events.ProgramDefined{Program: "atlas"},
+		&events.OrganisationFounded{OrganizationID: "acme"}, &events.ProgramDefined{Program: "default"}, &events.ProgramDefined{Program: "atlas"}, &events.RoleDefined{Role: "reviewer"},
 		&events.TermsPublished{TermsID: "memory", Version: "2026-11", Locale: "en", Text: "We keep what you ask us to keep, for as long as you want."},
 	} {
 		w.defined = organisation.Evolve(w.defined, events.Recorded{Event: e, Meta: events.Meta{RecordedAt: w.now}})
@@ -122,7 +127,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) env() aggregates.Env {
 	command := events.CommandID(fmt.Sprint(w.count))
 	env := aggregates.Env{
-		Now: w.now, Received: w.now, Command: command, Policy: policy.Default(), Defined: w.defined, Screen: w.screen,
+		Now: w.now, Received: w.now, Command: command, Policy: shipped(), Defined: w.defined, Screen: w.screen,
 		Print: func(parts ...string) string {
 			sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 			return hex.EncodeToString(sum[:])
@@ -219,7 +224,19 @@ func (a act) command(w *world) member.Command {
 		}
 		return member.Withdraw{EventID: w.id("nothing")}
 	case "join":
-		return member.Join{Program: a.Program}
+		return member.Join{Program: a.Program, Back: a.Back}
+	case "leave":
+		return member.Leave{Program: a.Program}
+	case "give":
+		return member.GiveRole{Role: a.Role}
+	case "take":
+		return member.TakeRole{Role: a.Role}
+	case "give-inspection":
+		return member.GiveInspectionRole{Role: events.InspectionRole(a.Role)}
+	case "take-inspection":
+		return member.TakeInspectionRole{Role: events.InspectionRole(a.Role)}
+	case "remove":
+		return member.Remove{}
 	}
 	require.Failf(w.t, "the story asks for an act that doesn't exist", "%q", a.Do)
 	return nil
@@ -350,6 +367,8 @@ func (x expected) check(t *testing.T, w *world, got events.Event) {
 		of = e.MemoryID
 	case *events.MemoryRestored:
 		seen.Becomes, of = e.Lifecycle, e.MemoryID
+	case *events.MembershipEnded:
+		seen.Forget = e.ForgetAt.Sub(w.now.Time).String()
 	}
 	if x.Of != "" {
 		require.Equal(t, w.id(x.Of), of)

@@ -37,6 +37,7 @@ type State struct {
 	Organisation string
 	Founded      bool
 	Programs     map[string]bool
+	Roles        map[string]bool // workbench roles
 	Terms        map[TermsKey]Terms
 	Current      map[string]TermsKey // newest version by terms id
 	Producers    map[string]Producer
@@ -57,7 +58,7 @@ func Initial(org string) *State {
 	document, digest := shipped()
 	return &State{
 		Policy: document, PolicySHA256: digest,
-		Organisation: org, Programs: map[string]bool{}, Terms: map[TermsKey]Terms{}, Current: map[string]TermsKey{},
+		Organisation: org, Programs: map[string]bool{}, Roles: map[string]bool{}, Terms: map[TermsKey]Terms{}, Current: map[string]TermsKey{},
 		Producers: map[string]Producer{}, Clients: map[string][]events.Consumer{},
 	}
 }
@@ -69,6 +70,9 @@ func (s *State) ActsAs(client string, consumer events.Consumer) bool {
 
 // HasProgram reports whether the program is defined.
 func (s *State) HasProgram(program string) bool { return s.Programs[program] }
+
+// HasRole reports whether the workbench role is defined.
+func (s *State) HasRole(role string) bool { return s.Roles[role] }
 
 // TermsText is the text of a published version.
 func (s *State) TermsText(id, version string) (string, bool) {
@@ -87,6 +91,8 @@ type (
 	Found struct{}
 	// DefineProgram adds a program.
 	DefineProgram struct{ Program string }
+	// DefineRole adds a workbench role.
+	DefineRole struct{ Role string }
 	// PublishTerms adds a version of a text.
 	PublishTerms struct{ ID, Version, Locale, Text string }
 	// RegisterProducer lets a service publish claims as a consumer. One that stands gets other credentials, and those of before
@@ -110,6 +116,7 @@ type (
 
 func (Found) command()            {}
 func (DefineProgram) command()    {}
+func (DefineRole) command()       {}
 func (PublishTerms) command()     {}
 func (RegisterProducer) command() {}
 func (RevokeProducer) command()   {}
@@ -129,6 +136,8 @@ func Decide(s *State, c Command, _ aggregates.Env) ([]events.Event, error) {
 			return nil, nil
 		}
 		return []events.Event{&events.ProgramDefined{Program: c.Program}}, nil
+	case DefineRole:
+		return defineRole(s, c)
 	case PublishTerms:
 		return publishTerms(s, c)
 	case RegisterProducer:
@@ -151,6 +160,17 @@ func found(s *State) ([]events.Event, error) {
 		&events.OrganisationFounded{OrganizationID: s.Organisation},
 		&events.ProgramDefined{Program: events.DefaultProgram},
 	}, nil
+}
+
+// defineRole: a workbench role can't take the name of an inspection role (spec 10.9).
+func defineRole(s *State, c DefineRole) ([]events.Event, error) {
+	if events.InspectionRole(c.Role).Valid() {
+		return nil, aggregates.Refuse("role_reserved", "spec 10.9")
+	}
+	if s.Roles[c.Role] {
+		return nil, nil
+	}
+	return []events.Event{&events.RoleDefined{Role: c.Role}}, nil
 }
 
 // publishTerms refuses to edit: the same id and version with another text is another version (spec 2.1).
@@ -231,6 +251,8 @@ func Evolve(s *State, e events.Recorded) *State {
 		next.Founded = true
 	case *events.ProgramDefined:
 		next.Programs = with(s.Programs, ev.Program, true)
+	case *events.RoleDefined:
+		next.Roles = with(s.Roles, ev.Role, true)
 	case *events.TermsPublished:
 		key := TermsKey{ev.TermsID, ev.Version}
 		next.Terms = with(s.Terms, key, Terms{ev.TermsID, ev.Version, ev.Locale, ev.Text, ev.SHA256, e.RecordedAt})

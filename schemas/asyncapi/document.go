@@ -28,10 +28,13 @@ const (
 // channelOf says on whose subject a type of event is: the word after iris decides.
 func channelOf(t events.Type) (string, error) {
 	word, _, _ := strings.Cut(strings.TrimPrefix(string(t), "iris."), ".")
+	if t == events.TypeRoleGiven || t == events.TypeRoleTaken { // a member holds a role; the organisation defines it
+		return member, nil
+	}
 	switch word {
 	case "organisation", "program", "terms", "producer", "client", "policy", "role", "hold":
 		return organisation, nil
-	case "member", "membership", "consent", "proposal", "memory", "promotion", "token", "data-rights", "opt-out", "settings":
+	case "member", "membership", "inspection-role", "consent", "proposal", "memory", "promotion", "token", "data-rights", "opt-out", "settings":
 		return member, nil
 	case "recall", "brief":
 		return recalls, nil
