@@ -130,11 +130,8 @@ func parameters(route Route) []any {
 	add := func(in, name, description string, required bool, schema map[string]any) {
 		all = append(all, map[string]any{"in": in, "name": name, "description": description, "required": required, "schema": schema})
 	}
-	if strings.Contains(route.Pattern, "{id}") {
-		add("path", "id", "The id, in lower case.", true, map[string]any{"type": "string", "format": "uuid"})
-	}
-	if strings.Contains(route.Pattern, "{producer}") {
-		add("path", "producer", "The producer's name.", true, map[string]any{"type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,62}$"})
+	for _, part := range partsOf(route.Pattern) {
+		add("path", part.name, part.summary, true, part.schema)
 	}
 	if route.Conditional {
 		add("header", "If-Match", "The revision that the caller saw, in quotes: the ETag of the memory.", true, map[string]any{"type": "string"})

@@ -60,8 +60,8 @@ func (a *API) addProducer(c *call) (answer, error) {
 }
 
 func (a *API) revokeProducer(c *call) (answer, error) {
-	done, err := a.cfg.Acts.RevokeProducer(c.ctx, c.caller, c.request, c.name)
-	return answer{position: done.Position, body: revokedAnswer{c.name, "revoked"}}, err
+	done, err := a.cfg.Acts.RevokeProducer(c.ctx, c.caller, c.request, c.part["producer"])
+	return answer{position: done.Position, body: revokedAnswer{c.part["producer"], "revoked"}}, err
 }
 
 func (a *API) parkedClaims(c *call) (answer, error) {

@@ -22,7 +22,7 @@ const (
 // Route is one row of the table.
 type Route struct {
 	Method     string
-	Pattern    string // of net/http; {id} is a UUID
+	Pattern    string // of net/http; what may stand in braces is in pathParts
 	Who        Who
 	Permission identity.Permission // the token must hold it; empty: none
 	Request    string              // the body's schema in schemas/api; empty: the call takes no body

@@ -26,9 +26,13 @@ import (
 
 const unknownID = "0193a000-0000-7000-8000-000000000000"
 
+// partsOf fills in what a path names beside an id: nothing that is there.
+var partsOf = strings.NewReplacer("{producer}", "nobody", "{program}", "nowhere", "{role}", "nothing", "{tenant}", "nobody", "{client}", "nobody",
+	"{member}", unknownID)
+
 // sample is a request that the route understands, about a thing.
 func sample(route api.Route, id, token string) request {
-	r := request{method: route.Method, path: strings.NewReplacer("{id}", id, "{producer}", "nobody").Replace(route.Pattern), token: token}
+	r := request{method: route.Method, path: partsOf.Replace(strings.ReplaceAll(route.Pattern, "{id}", id)), token: token}
 	for _, p := range route.Query {
 		if p.Required {
 			r.path += "?" + p.Name + "=c-1"

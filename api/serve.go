@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"iris.example/iris/acts"
-	"iris.example/iris/boundary"
 	"iris.example/iris/events"
 	"iris.example/iris/identity"
 	"iris.example/iris/problems"
@@ -25,9 +24,9 @@ type call struct {
 	route   Route
 	caller  acts.Caller // of the credential; empty on public routes
 	request acts.Request
-	id      events.ID // {id} of the path
-	name    string    // {producer} of the path
-	ifMatch events.ID // the revision that the caller saw
+	id      events.ID         // {id} of the path
+	part    map[string]string // what else the path names, by its name in the pattern
+	ifMatch events.ID         // the revision that the caller saw
 	query   url.Values
 	body    []byte // judged by the route's schema
 }
@@ -120,19 +119,11 @@ func (a *API) carryOut(x *exchange, r *http.Request) (answer, error) {
 		}
 	}
 
-	if strings.Contains(route.Pattern, "{id}") {
-		c.id = events.ID(r.PathValue("id"))
-		if err := boundary.UUID("id", string(c.id)); err != nil {
-			return answer{}, err
-		}
-	}
-	if strings.Contains(route.Pattern, "{producer}") {
-		c.name = r.PathValue("producer")
-		if err := boundary.Slug("producer", c.name); err != nil {
-			return answer{}, err
-		}
-	}
 	var err error
+	if c.part, err = readPath(route, r); err != nil {
+		return answer{}, err
+	}
+	c.id = events.ID(c.part["id"])
 	if c.query, err = readQuery(route, r.URL.RawQuery); err != nil {
 		return answer{}, err
 	}
@@ -141,7 +132,7 @@ func (a *API) carryOut(x *exchange, r *http.Request) (answer, error) {
 			return answer{}, err
 		}
 		x.w.Header().Set("Idempotency-Key", c.request.Key)
-		c.request.Route = route.Method + " " + strings.NewReplacer("{id}", string(c.id), "{producer}", c.name).Replace(route.Pattern)
+		c.request.Route = route.Method + " " + concrete(route.Pattern, c.part)
 	}
 	if route.Conditional {
 		if c.ifMatch, err = ifMatch(r.Header); err != nil {
