@@ -11,9 +11,10 @@ type AggregateKind string
 const (
 	AggregateMember       AggregateKind = "member"
 	AggregateOrganisation AggregateKind = "organisation"
+	AggregateRole         AggregateKind = "role"
 )
 
-// Aggregate names what decides together. Organisation has no id: there is one on each stream.
+// Aggregate names what decides together. Organisation has no id: there is one on each stream. A member's is a UUID, a role's its key.
 type Aggregate struct {
 	Kind AggregateKind `json:"kind"`
 	ID   ID            `json:"id"`
@@ -21,6 +22,9 @@ type Aggregate struct {
 
 // Member is the aggregate of a member's book.
 func Member(id ID) Aggregate { return Aggregate{AggregateMember, id} }
+
+// Role is the aggregate of what everyone who holds a workbench role shares. Its id is the role's key, a slug.
+func Role(key string) Aggregate { return Aggregate{AggregateRole, ID(key)} }
 
 // Organisation is the aggregate of an organisation's definitions.
 func Organisation() Aggregate { return Aggregate{Kind: AggregateOrganisation} }
@@ -81,7 +85,7 @@ func ParseSubject(subject string) (org string, a Aggregate, err error) {
 	a.Kind = AggregateKind(parts[3])
 	switch {
 	case a.Kind == AggregateOrganisation && len(parts) == 4:
-	case a.Kind == AggregateMember && len(parts) == 5:
+	case (a.Kind == AggregateMember || a.Kind == AggregateRole) && len(parts) == 5:
 		a.ID = ID(parts[4])
 	default:
 		return "", Aggregate{}, fmt.Errorf("%w: a commit's subject", ErrMalformed)

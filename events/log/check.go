@@ -14,13 +14,17 @@ func subjectOf(org string, a events.Aggregate) (string, error) {
 		return "", err
 	}
 	subject := events.Subject(org, a)
-	if _, parsed, err := events.ParseSubject(subject); err != nil || parsed != a {
+	_, parsed, err := events.ParseSubject(subject)
+	if err != nil || parsed != a {
 		return "", fmt.Errorf("%w: no aggregate's subject", ErrRefused)
 	}
-	if a.ID == "" {
-		return subject, nil
+	switch a.Kind {
+	case events.AggregateMember:
+		err = boundary.UUID("aggregate", string(a.ID))
+	case events.AggregateRole:
+		err = boundary.Slug("aggregate", string(a.ID))
 	}
-	if err := boundary.UUID("aggregate", string(a.ID)); err != nil {
+	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	return subject, nil

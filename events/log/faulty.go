@@ -13,6 +13,7 @@ type Op string
 
 const (
 	OpAppend       Op = "append"
+	OpTogether     Op = "append_together"
 	OpAppendAccess Op = "append_access"
 	OpAppendFence  Op = "append_fence"
 	OpHead         Op = "head"
@@ -47,7 +48,7 @@ func NewFaulty(inner Log) *Faulty { return &Faulty{Log: inner, armed: map[Op][]a
 // FailNext makes the next call of op fail. Several queue up.
 func (f *Faulty) FailNext(op Op, fault Fault) {
 	err := ErrUnavailable
-	if op == OpAppend || op == OpAppendAccess || op == OpAppendFence {
+	if op == OpAppend || op == OpTogether || op == OpAppendAccess || op == OpAppendFence {
 		err = ErrAmbiguous
 	}
 	f.FailNextWith(op, fault, err)
@@ -77,6 +78,10 @@ func (f *Faulty) take(op Op) (before, after error) {
 
 func (f *Faulty) Append(ctx context.Context, org string, a events.Aggregate, expected uint64, body []byte) (uint64, error) {
 	return fail(f, OpAppend, func() (uint64, error) { return f.Log.Append(ctx, org, a, expected, body) })
+}
+
+func (f *Faulty) AppendTogether(ctx context.Context, org string, parts []Part) ([]uint64, error) {
+	return fail(f, OpTogether, func() ([]uint64, error) { return f.Log.AppendTogether(ctx, org, parts) })
 }
 
 func (f *Faulty) AppendAccess(ctx context.Context, org, subject string, body []byte) (uint64, error) {

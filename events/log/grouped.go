@@ -2,16 +2,10 @@ package log
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync"
 	"time"
-
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nuid"
 
 	"iris.example/iris/events"
 )
@@ -158,7 +152,7 @@ func (g *Grouped) singly(org string, group []*waiting) {
 func (g *Grouped) batch(org string, group []*waiting) bool {
 	stream := events.StreamFor(org)
 	began := time.Now()
-	last, err := g.publishBatch(stream, org, group)
+	last, err := g.publishBatch(context.Background(), stream, org, partsOf(group))
 	if err != nil && !errors.Is(err, ErrAmbiguous) {
 		return false
 	}
@@ -173,49 +167,10 @@ func (g *Grouped) batch(org string, group []*waiting) bool {
 	return true
 }
 
-// publishBatch sends all but the last without waiting; the last commits, and its answer speaks for all (ADR-50).
-func (g *Grouped) publishBatch(stream, org string, group []*waiting) (last uint64, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), g.config.WriteTimeout)
-	defer cancel()
-	if err := g.ready(ctx); err != nil {
-		return 0, err
-	}
-	id := nuid.Next()
-	var commit *nats.Msg
+func partsOf(group []*waiting) []Part {
+	parts := make([]Part, len(group))
 	for i, w := range group {
-		commit = &nats.Msg{Subject: events.Subject(org, w.aggregate), Data: w.body, Header: nats.Header{
-			jetstream.ExpectedLastSubjSeqHeader: {strconv.FormatUint(w.expected, 10)},
-			"Nats-Batch-Id":                     {id},
-			"Nats-Batch-Sequence":               {strconv.Itoa(i + 1)},
-		}}
-		if i < len(group)-1 {
-			if err := g.conn.PublishMsg(commit); err != nil {
-				return 0, fmt.Errorf("%w: %w", ErrUnavailable, err) // without its commit a batch is nothing
-			}
-		}
+		parts[i] = Part{w.aggregate, w.expected, w.body}
 	}
-	commit.Header["Nats-Batch-Commit"] = []string{"1"}
-	reply, err := g.conn.RequestMsgWithContext(ctx, commit)
-	if errors.Is(err, nats.ErrNoResponders) {
-		return 0, fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("%w: %w", ErrAmbiguous, err)
-	}
-	var ack struct {
-		Stream   string    `json:"stream"`
-		Sequence uint64    `json:"seq"`
-		Batch    string    `json:"batch"`
-		Count    int       `json:"count"`
-		Error    *apiError `json:"error"`
-	}
-	switch err := json.Unmarshal(reply.Data, &ack); {
-	case err != nil:
-		return 0, fmt.Errorf("%w: read its answer: %w", ErrAmbiguous, err)
-	case ack.Error != nil:
-		return 0, ack.Error.ofWrite()
-	case ack.Stream != stream || ack.Count != len(group) || ack.Batch != id:
-		return 0, fmt.Errorf("%w: %d of %d taken by stream %q", ErrAmbiguous, ack.Count, len(group), ack.Stream)
-	}
-	return ack.Sequence, nil
+	return parts
 }

@@ -117,15 +117,60 @@ func (m *Memory) append(ctx context.Context, name, subject string, expected *exp
 	if err != nil {
 		return 0, err
 	}
-	if expected != nil && s.heads[expected.subject] != expected.last {
-		return 0, fmt.Errorf("append to %s: %w: expected sequence %d, is %d", subject, ErrConflict, expected.last, s.heads[expected.subject])
+	if expected != nil {
+		if err := s.expects(*expected); err != nil {
+			return 0, fmt.Errorf("append to %s: %w", subject, err)
+		}
 	}
+	defer s.grow()
+	return s.store(subject, body, m.Now()), nil
+}
+
+func (m *Memory) AppendTogether(ctx context.Context, org string, parts []Part) ([]uint64, error) {
+	subjects, err := checkParts(org, parts)
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("append to %s: %w: %w", events.StreamFor(org), ErrUnavailable, err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s, err := m.stream(events.StreamFor(org))
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range parts {
+		if err := s.expects(expectation{subjects[i], p.Expected}); err != nil {
+			return nil, fmt.Errorf("append to %s: %w", subjects[i], err)
+		}
+	}
+	defer s.grow()
+	sequences := make([]uint64, len(parts))
+	for i, p := range parts {
+		sequences[i] = s.store(subjects[i], p.Body, m.Now())
+	}
+	return sequences, nil
+}
+
+func (s *memoryStream) expects(e expectation) error {
+	if s.heads[e.subject] != e.last {
+		return fmt.Errorf("%w: expected sequence %d, is %d", ErrConflict, e.last, s.heads[e.subject])
+	}
+	return nil
+}
+
+func (s *memoryStream) store(subject string, body []byte, now time.Time) uint64 {
 	sequence := uint64(len(s.messages)) + 1
-	s.messages = append(s.messages, Message{subject, sequence, slices.Clone(body), m.Now().UTC()})
+	s.messages = append(s.messages, Message{subject, sequence, slices.Clone(body), now.UTC()})
 	s.heads[subject] = sequence
+	return sequence
+}
+
+// grow tells the followers.
+func (s *memoryStream) grow() {
 	close(s.grown)
 	s.grown = make(chan struct{})
-	return sequence, nil
 }
 
 func (m *Memory) Head(ctx context.Context, org string, a events.Aggregate) (uint64, error) {

@@ -52,6 +52,8 @@ var rules = map[string]func(s *suite){
 	"an identical retry is recorded once":             identicalRetry,
 	"a fence holds its aggregate's head":              fence,
 	"no commit gets between a head and its fence":     fenceRace,
+	"what is appended together is all or nothing":     together,
+	"of decisions over two aggregates one wins":       togetherRace,
 	"a load returns its range":                        loadRange,
 	"a load that can't end at its head fails":         loadShort,
 	"a long aggregate loads in order":                 loadLong,
@@ -653,7 +655,8 @@ func badIDs(s *suite) {
 		_, head := s.Log.Head(s.ctx, org, a)
 		_, load := s.Log.Load(s.ctx, org, a, 0, 1)
 		_, fence := s.Log.AppendFence(s.ctx, org, a, 0, []byte("x"))
-		return map[string]error{"append": append, "head": head, "load": load, "fence": fence}
+		_, together := s.Log.AppendTogether(s.ctx, org, []log.Part{{Aggregate: good, Body: []byte("x")}, {Aggregate: a, Body: []byte("x")}})
+		return map[string]error{"append": append, "head": head, "load": load, "fence": fence, "together": together}
 	}
 	for _, org := range BadOrganisations() {
 		all := calls(org, good)
@@ -691,6 +694,7 @@ func BadAggregates() []events.Aggregate {
 	return []events.Aggregate{
 		{}, {Kind: "fence"}, {Kind: "*"}, {Kind: events.AggregateMember}, {Kind: events.AggregateOrganisation, ID: id}, {Kind: "member.x", ID: id},
 		events.Member("*"), events.Member(">"), events.Member("x"), events.Member("00000000-0000-0000-0000-000000000000"),
+		{Kind: events.AggregateRole}, events.Role("*"), events.Role("a.b"), events.Role("Reviewer"), events.Role("fence"), events.Role("a_b"),
 		events.Member(events.ID(strings.ToUpper(string(id)) + "")), events.Member("{" + id + "}"), events.Member(id + ".x"),
 	}
 }
@@ -702,6 +706,7 @@ func missingStream(s *suite) {
 		_, calls["append"] = s.Log.Append(s.ctx, org, member, 0, []byte("x"))
 		_, calls["access"] = s.Log.AppendAccess(s.ctx, org, events.RecallSubject(org), []byte("x"))
 		_, calls["fence"] = s.Log.AppendFence(s.ctx, org, member, 0, []byte("x"))
+		_, calls["together"] = s.Log.AppendTogether(s.ctx, org, []log.Part{{Aggregate: member, Body: []byte("x")}, {Aggregate: newMember(), Body: []byte("x")}})
 		_, calls["head"] = s.Log.Head(s.ctx, org, member)
 		_, calls["load"] = s.Log.Load(s.ctx, org, member, 0, 1)
 		_, calls["at"] = s.Log.At(s.ctx, events.StreamFor(org), 1)
@@ -747,6 +752,17 @@ func faults(s *suite) {
 	_, err = faulty.Append(s.ctx, s.org, member, head, []byte("b"))
 	require.ErrorIs(s, err, log.ErrConflict)
 	require.Greater(s, s.head(member), head, "a conflict may be a success")
+
+	other := newMember()
+	for fault, want := range map[log.Fault]bool{log.ErrorBefore: false, log.ErrorAfter: true} {
+		parts := []log.Part{{Aggregate: member, Expected: s.head(member), Body: []byte("c")}, {Aggregate: other, Expected: s.head(other), Body: []byte("c")}}
+		faulty.FailNext(log.OpTogether, fault)
+		_, err = faulty.AppendTogether(s.ctx, s.org, parts)
+		require.ErrorIs(s, err, log.ErrAmbiguous)
+		for _, p := range parts {
+			require.Equal(s, want, s.head(p.Aggregate) > p.Expected, "all or nothing, whatever was answered")
+		}
+	}
 
 	faulty.FailNext(log.OpAppendAccess, log.ErrorBefore)
 	faulty.FailNext(log.OpAppendAccess, log.ErrorAfter)
