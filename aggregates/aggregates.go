@@ -34,6 +34,15 @@ type Definitions interface {
 	TermsText(id, version string) (text string, ok bool)
 }
 
+// Joint is what a decision needs of another aggregate: that its own command is decided there too, and that both are stored in one
+// batch or neither is (spec 9.2). ID is the other commit's command id; nothing of the first command's ids stands with it.
+type Joint struct {
+	Aggregate events.Aggregate
+	Command   any // of the other aggregate's kind
+	ID        events.ID
+	Actor     events.Actor
+}
+
 // NewID is the command's index-th entity id. Indexes from 1000 on are the runner's, for event ids.
 func (e Env) NewID(index int) events.ID { return events.EntityID(e.Received, e.Command, index) }
 

@@ -37,6 +37,7 @@ var (
 // Log is what the runner needs of events/log.
 type Log interface {
 	Append(ctx context.Context, org string, a events.Aggregate, expected uint64, body []byte) (uint64, error)
+	AppendTogether(ctx context.Context, org string, parts []eventlog.Part) ([]uint64, error)
 	Head(ctx context.Context, org string, a events.Aggregate) (uint64, error)
 	Load(ctx context.Context, org string, a events.Aggregate, after, upTo uint64) ([]eventlog.Message, error)
 }
@@ -55,6 +56,8 @@ type Decider[S, C any] struct {
 	Decide  func(S, C, aggregates.Env) ([]events.Event, error)
 	Evolve  func(S, events.Recorded) S
 	Keys    func(C) int // how many fresh data keys the command may need
+	// Joins says what a decision needs of other aggregates; nil: never anything.
+	Joins func(S, C, []events.Event, aggregates.Env) []aggregates.Joint
 }
 
 // Setting is the organisation's definitions at a position of their own.
@@ -130,8 +133,9 @@ type Outcome struct {
 
 // Runner runs the commands of one kind of aggregate.
 type Runner[S, C any] struct {
-	cfg     Config
-	decider Decider[S, C]
+	cfg      Config
+	decider  Decider[S, C]
+	partners map[events.AggregateKind]Partner // whose aggregates its decisions may reach into
 
 	mu   sync.Mutex // guards live
 	live map[liveKey]*book[S]
@@ -167,7 +171,7 @@ func New[S, C any](cfg Config, d Decider[S, C]) (*Runner[S, C], error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Runner[S, C]{cfg: cfg, decider: d, live: map[liveKey]*book[S]{}}, nil
+	return &Runner[S, C]{cfg: cfg, decider: d, partners: map[events.AggregateKind]Partner{}, live: map[liveKey]*book[S]{}}, nil
 }
 
 // Run carries out a command. Errors: a refusal (decided at the head), or one of the package's.
@@ -211,8 +215,8 @@ func (r *Runner[S, C]) run(ctx context.Context, c Command[C], w *watch) (Outcome
 		}
 		env.Now = events.At(r.cfg.Now())
 		decided, err := r.decide(ctx, w, attempt, b, c, env)
-		if (err != nil || len(decided) == 0) && !current {
-			// A refusal must not rest on a state that another process has left behind.
+		if (err != nil || len(decided.events) == 0 || len(decided.joints) > 0) && !current {
+			// A refusal must not rest on a state that another process has left behind, and no more may what another aggregate is asked.
 			if err := r.catchUp(ctx, c.Organisation, c.Aggregate, b); err != nil {
 				return Outcome{}, err
 			}
@@ -225,16 +229,16 @@ func (r *Runner[S, C]) run(ctx context.Context, c Command[C], w *watch) (Outcome
 		if err != nil {
 			return Outcome{}, unknownIf(uncertain, err)
 		}
-		if len(decided) == 0 {
+		if len(decided.events) == 0 {
 			return Outcome{Position: b.position}, nil
 		}
-		commit := r.commit(c, b, env, digest, decided)
+		commit := r.commit(c, b, env, digest, decided.events)
 		body, err := r.cfg.Codec.Encode(ctx, commit)
 		if err != nil {
 			return Outcome{}, unknownIf(uncertain, unavailable(err))
 		}
 		appending := w.step(ctx, tracing.Append, attempt)
-		position, err := r.cfg.Log.Append(ctx, c.Organisation, c.Aggregate, b.position, body)
+		position, err := r.append(ctx, env, commit, body, decided.joints)
 		appending.End(codeOf(err))
 		switch {
 		case err == nil:
@@ -247,17 +251,34 @@ func (r *Runner[S, C]) run(ctx context.Context, c Command[C], w *watch) (Outcome
 			w.seen.Ambiguous++
 			uncertain = true
 		default:
-			return Outcome{}, unknownIf(uncertain, unavailable(err))
+			return Outcome{}, unknownIf(uncertain, notStored(err))
 		}
 	}
 	return Outcome{}, fmt.Errorf("%s %s: decided %d times without an answer: %w", c.Aggregate.Kind, c.ID, r.cfg.Attempts, ErrOutcomeUnknown)
 }
 
-func (r *Runner[S, C]) decide(ctx context.Context, w *watch, attempt int, b *book[S], c Command[C], env aggregates.Env) ([]events.Event, error) {
+// decision is what a command comes to: events of its own aggregate, and what they need of others.
+type decision struct {
+	events []events.Event
+	joints []aggregates.Joint
+}
+
+func (r *Runner[S, C]) decide(ctx context.Context, w *watch, attempt int, b *book[S], c Command[C], env aggregates.Env) (decision, error) {
 	deciding := w.step(ctx, tracing.Decide, attempt)
 	decided, err := r.decider.Decide(b.state, c.Body, env)
 	deciding.End(codeOf(err))
-	return decided, err
+	d := decision{events: decided}
+	if err == nil && r.decider.Joins != nil {
+		d.joints = r.decider.Joins(b.state, c.Body, decided, env)
+	}
+	return d, err
+}
+
+func (r *Runner[S, C]) append(ctx context.Context, env aggregates.Env, commit events.Commit, body []byte, joints []aggregates.Joint) (uint64, error) {
+	if len(joints) > 0 {
+		return r.together(ctx, env, commit, body, joints)
+	}
+	return r.cfg.Log.Append(ctx, commit.Organisation, commit.Aggregate, commit.PreviousSequence, body)
 }
 
 // View calls fn with the state at the head that the leader has now. fn must not keep the state.
@@ -467,6 +488,14 @@ func unknownIf(uncertain bool, err error) error {
 		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 	}
 	return err
+}
+
+// notStored: an append that failed for good. Another aggregate may have refused its half, or said itself what is wrong.
+func notStored(err error) error {
+	if _, refused := aggregates.AsRefusal(err); refused || errors.Is(err, ErrUnavailable) || errors.Is(err, ErrBroken) {
+		return err
+	}
+	return unavailable(err)
 }
 
 func unavailable(err error) error {

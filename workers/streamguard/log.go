@@ -13,6 +13,7 @@ import (
 // Appender is what may be written with: the log's, less creating anything.
 type Appender interface {
 	Append(ctx context.Context, org string, a events.Aggregate, expected uint64, body []byte) (uint64, error)
+	AppendTogether(ctx context.Context, org string, parts []log.Part) ([]uint64, error)
 	AppendAccess(ctx context.Context, org, subject string, body []byte) (uint64, error)
 	AppendFence(ctx context.Context, org string, a events.Aggregate, head uint64, body []byte) (uint64, error)
 	Head(ctx context.Context, org string, a events.Aggregate) (uint64, error)
@@ -30,6 +31,21 @@ func (g *Guard) Over(inner Appender) *Guarded { return &Guarded{inner, g} }
 
 func (l *Guarded) Append(ctx context.Context, org string, a events.Aggregate, expected uint64, body []byte) (uint64, error) {
 	return l.guard.write(org, events.StreamFor(org), body, func() (uint64, error) { return l.Appender.Append(ctx, org, a, expected, body) })
+}
+
+// AppendTogether is known by the last of the messages: they follow each other.
+func (l *Guarded) AppendTogether(ctx context.Context, org string, parts []log.Part) (sequences []uint64, err error) {
+	var last []byte
+	if len(parts) > 0 {
+		last = parts[len(parts)-1].Body
+	}
+	_, err = l.guard.write(org, events.StreamFor(org), last, func() (uint64, error) {
+		if sequences, err = l.Appender.AppendTogether(ctx, org, parts); err != nil {
+			return 0, err
+		}
+		return sequences[len(sequences)-1], nil
+	})
+	return sequences, err
 }
 
 func (l *Guarded) AppendAccess(ctx context.Context, org, subject string, body []byte) (uint64, error) {
