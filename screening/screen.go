@@ -67,6 +67,7 @@ type Screen struct {
 	squashed *ruleset
 	turns    []turns
 	labels   map[string]bool
+	scrub    *vocabulary
 }
 
 // New compiles the rules that the package carries. It takes some seventy milliseconds and is called once.
@@ -95,7 +96,8 @@ func compile(patterns, confusables []byte) (*Screen, error) {
 		return nil, err
 	}
 	s.turns, s.labels = newTurns(&doc, f)
-	return s, nil
+	s.scrub, err = newVocabulary(scrubJSON, f)
+	return s, err
 }
 
 // Text cleans s and looks for what must not be remembered or said back. Any finding refuses the text; invalid text has the one
