@@ -209,6 +209,8 @@ func claimAnswer(o runner.Outcome) ClaimAnswer {
 		switch e := e.Event.(type) {
 		case *events.ProposalRecorded:
 			answer.ProposalID, answer.Outcome = e.MemoryID, events.OutcomePending
+		case *events.MemoryAutoKept:
+			answer.Outcome = events.OutcomeKept
 		case *events.ProposalRefused:
 			answer.ProposalID, answer.Outcome, answer.Reason = e.ProposalID, e.Outcome, e.Reason
 			if keys := e.Notes.Plain.Missing; len(keys) > 0 {

@@ -178,7 +178,7 @@ func (a *Acts) openMemory(ctx context.Context, row memories.Record) (Memory, err
 	m := Memory{
 		MemoryID: row.MemoryID, RevisionID: row.RevisionID, PreviousRevisionID: row.PreviousRevisionID, Revision: row.Revision, Tier: row.Tier,
 		Kind: row.Kind, Namespace: row.Namespace, Program: row.Program, Origin: row.Origin, Lifecycle: row.Lifecycle,
-		OnBehalfOf: row.OnBehalfOf, CreatedAt: events.At(row.CreatedAt), UpdatedAt: events.At(row.UpdatedAt),
+		OnBehalfOf: row.OnBehalfOf, AutoKept: row.AutoKept, CreatedAt: events.At(row.CreatedAt), UpdatedAt: events.At(row.UpdatedAt),
 		Position: fmt.Sprint(row.Position), Consent: []EntryConsent{}, SourceRefs: []events.SourceRef{},
 	}
 	if row.ForgetAt != nil {

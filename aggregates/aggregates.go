@@ -31,6 +31,7 @@ type Env struct {
 type Definitions interface {
 	HasProgram(program string) bool
 	HasRole(role string) bool
+	HasClaimant(name string) bool // a producer, or a client that speaks for a consumer; revoked ones too
 	TermsText(id, version string) (text string, ok bool)
 }
 

@@ -42,7 +42,7 @@ func (a *API) memories(c *call) (answer, error) {
 	}
 	found, err := a.cfg.Acts.Memories(c.ctx, c.caller, memories.Filter{
 		Tier: events.Tier(c.query.Get("tier")), Program: c.query.Get("program"), Category: events.Category(c.query.Get("category")),
-		Lifecycle: events.Lifecycle(c.query.Get("lifecycle")), Forgotten: c.query.Get("forgotten") == "true",
+		Lifecycle: events.Lifecycle(c.query.Get("lifecycle")), Forgotten: c.query.Get("forgotten") == "true", AutoKept: c.query.Get("autoKept") == "true",
 	}, c.query.Get("q"), page)
 	return answer{body: list[acts.Memory]{found.Items, a.next(c, found.Next)}}, err
 }

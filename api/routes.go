@@ -221,6 +221,7 @@ func memoryFilters() []Parameter {
 		oneOf("lifecycle", "Only in this state; left out: all that can be used again.", string(events.LifecycleDraft),
 			string(events.LifecycleActive), string(events.LifecyclePaused), string(events.LifecycleSuperseded)),
 		wordsParameter(),
+		oneOf("autoKept", "true: only what was kept without asking, because the member asked for that; forget it to undo it.", "false", "true"),
 		oneOf("forgotten", "true: those that are softly forgotten, which are in no other list.", "false", "true"),
 	}
 }

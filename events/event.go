@@ -24,6 +24,7 @@ func Types() []Type {
 		TypeProposalRecorded, TypeProposalRefused, TypeProposalDeclined,
 		TypeMemoryKept, TypeMemoryStated, TypeMemoryForgotten, TypeMemorySuperseded,
 		TypeMemoryRevised, TypeMemoryPaused, TypeMemoryResumed, TypeMemoryRestored,
+		TypeSettingsChanged, TypeOptOutsChanged, TypeDeclinedLifted, TypeMemoryAutoKept,
 		TypeRecallResolved,
 	}
 }
@@ -77,6 +78,14 @@ func New(t Type) (Event, error) {
 		return &MemoryResumed{}, nil
 	case TypeMemoryRestored:
 		return &MemoryRestored{}, nil
+	case TypeSettingsChanged:
+		return &SettingsChanged{}, nil
+	case TypeOptOutsChanged:
+		return &OptOutsChanged{}, nil
+	case TypeDeclinedLifted:
+		return &DeclinedLifted{}, nil
+	case TypeMemoryAutoKept:
+		return &MemoryAutoKept{}, nil
 	case TypeRecallResolved:
 		return &RecallResolved{}, nil
 	case TypeRoleDefined:

@@ -38,6 +38,8 @@ const (
 	RequestNothing  = "nothing"
 	RequestTerms    = "terms"
 	RequestProducer = "producer"
+	RequestSettings = "settings"
+	RequestOptOuts  = "opt-outs"
 )
 
 // Contract is every schema, compiled. It is safe for concurrent use.

@@ -93,6 +93,14 @@ func filled(t *testing.T, typ events.Type) events.Event {
 		return &events.InspectionRoleTaken{Role: events.InspectionLegal}
 	case events.TypeMemberRemoved:
 		return &events.MemberRemoved{MemberID: someID}
+	case events.TypeSettingsChanged:
+		return &events.SettingsChanged{AutoKeep: []string{"atlas"}, ImplicitPromotion: true}
+	case events.TypeOptOutsChanged:
+		return &events.OptOutsChanged{OptOuts: events.Hide([]events.OptOut{{Kind: events.OptOutCategory, Key: "work"}})}
+	case events.TypeDeclinedLifted:
+		return &events.DeclinedLifted{MemoryID: someID, Print: events.Hide("p")}
+	case events.TypeMemoryAutoKept:
+		return &events.MemoryAutoKept{Revised: revised, Labels: labels}
 	case events.TypeRecallResolved:
 		return &events.RecallResolved{
 			Action: events.ActionRecallResolved, PolicyID: events.RecallPolicyID, Severity: "warning", RecallID: otherID, MemberID: someID, At: noon,

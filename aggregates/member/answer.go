@@ -23,6 +23,9 @@ func accept(s *State, c Accept, env aggregates.Env) ([]events.Event, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.mayWrite(draft.Program, kept.labels, draft.ProposedBy, env); err != nil {
+		return nil, err
+	}
 	grants, err := grantAll(s, c.Consents, env)
 	if err != nil {
 		return nil, err

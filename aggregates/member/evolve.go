@@ -19,7 +19,7 @@ func Evolve(s *State, r events.Recorded) *State {
 			s.bury(entry)
 		}
 	case *events.ProposalDeclined:
-		s.decline(e.Print.Plain)
+		s.declineFact(e.Print.Plain, e.MemoryID, HowDeclined, r)
 		if entry := s.revised(e.Revised, r); entry != nil {
 			s.bury(entry)
 		}
@@ -28,7 +28,7 @@ func Evolve(s *State, r events.Recorded) *State {
 			s.keep(entry, e)
 		}
 	case *events.MemoryForgotten:
-		s.decline(e.Print.Plain)
+		s.declineFact(e.Print.Plain, e.MemoryID, HowForgotten, r)
 		if entry := s.revised(e.Revised, r); entry != nil {
 			entry.BeforeForget, entry.ForgetAt = entry.Lifecycle, &e.ForgetAt
 			if entry.Lifecycle != events.LifecycleSuperseded { // nothing leads back from there (spec 1.2)
@@ -58,6 +58,16 @@ func Evolve(s *State, r events.Recorded) *State {
 		if entry := s.revised(e.Revised, r); entry != nil {
 			entry.Lifecycle = events.LifecycleSuperseded
 		}
+	case *events.MemoryAutoKept:
+		if entry := s.revised(e.Revised, r); entry != nil {
+			s.keepAhead(entry, e)
+		}
+	case *events.SettingsChanged:
+		s.set(e)
+	case *events.OptOutsChanged:
+		s.OptOuts = e.OptOuts.Plain
+	case *events.DeclinedLifted:
+		delete(s.Declined, e.Print.Plain)
 	case *events.ConsentGranted:
 		s.answer(events.StateGranted, e.Consent, r)
 	case *events.ConsentWithdrawn:
@@ -113,16 +123,15 @@ func (s *State) keep(e *Entry, k *events.MemoryKept) {
 	}
 }
 
+func (s *State) keepAhead(e *Entry, k *events.MemoryAutoKept) {
+	e.Lifecycle, e.ExpiresAt, e.AutoKept = events.LifecycleActive, nil, true
+	e.Labels, e.LabelsCommitment = k.Labels.Plain, k.Labels.Sealed.Commitment
+}
+
 // bury ends an entry that never was memory: nothing of its text stays in the book.
 func (s *State) bury(e *Entry) {
 	e.Lifecycle, e.ExpiresAt, e.Body = events.LifecycleTombstoned, nil, ""
 	e.Labels, e.Details = events.Labels{}, events.Details{}
-}
-
-func (s *State) decline(print string) {
-	if print != "" {
-		s.Declined[print] = true
-	}
 }
 
 func (s *State) answer(state events.ConsentState, c events.Consent, r events.Recorded) {

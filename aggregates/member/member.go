@@ -28,7 +28,9 @@ type State struct {
 	Entries  map[events.ID]*Entry
 	ByText   map[string][]events.ID         // entries that have, or had, a text of this print: where to look, not what is so
 	Consents map[events.ConsentKey]*Consent // the newest event of each key
-	Declined map[string]bool                // fact prints that must not be proposed again (spec 1.8)
+	Declined map[string]DeclinedFact        // by fact print: what must not be proposed again (spec 1.8)
+	Settings Settings
+	OptOuts  []events.OptOut // in order (spec 1.8)
 }
 
 // Entry is a memory's current revision with what the revisions before left behind.
@@ -52,6 +54,7 @@ type Entry struct {
 	BeforeForget                                    events.Lifecycle // what a restore returns to; empty when not forgotten
 	LeavesAt                                        *events.Time     // set by the end of the membership: from then on softly forgotten
 	ReferenceCount                                  int
+	AutoKept                                        bool // kept ahead of an answer, and nothing said about it since
 	CreatedAt, UpdatedAt                            events.Time
 	Provenance                                      []Provenance
 }
@@ -76,8 +79,9 @@ type Consent struct {
 func Initial(org string, id events.ID) *State {
 	return &State{
 		Organisation: org, ID: id, Programs: map[string]events.Time{}, Entries: map[events.ID]*Entry{},
-		ByText: map[string][]events.ID{}, Consents: map[events.ConsentKey]*Consent{}, Declined: map[string]bool{},
+		ByText: map[string][]events.ID{}, Consents: map[events.ConsentKey]*Consent{}, Declined: map[string]DeclinedFact{},
 		Left: map[string]Leaving{}, Roles: map[string]events.Time{}, InspectionRoles: map[string]events.Time{},
+		Settings: Settings{AutoKeep: map[string]bool{}, ImplicitPromotion: true},
 	}
 }
 
@@ -289,6 +293,12 @@ func Decide(s *State, c Command, env aggregates.Env) ([]events.Event, error) {
 		return deny(s, c, env)
 	case Withdraw:
 		return withdraw(s, c, env)
+	case ChangeSettings:
+		return changeSettings(s, c, env)
+	case OptOut:
+		return optOut(s, c, env)
+	case LiftDeclined:
+		return liftDeclined(s, c)
 	}
 	return nil, aggregates.Refuse("command_unknown", "spec 9.2")
 }

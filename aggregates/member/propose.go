@@ -14,21 +14,24 @@ func propose(s *State, c Propose, env aggregates.Env) ([]events.Event, error) {
 	if err != nil {
 		return refuseClaim(c, err, env)
 	}
-	if err := claimIsNews(s, c, draft, env.Now); err != nil {
+	if err := claimIsNews(s, c, draft, env); err != nil {
 		return refuseClaim(c, err, env)
 	}
 	if err := claimMayBeAsked(s, draft, env); err != nil {
 		return refuseClaim(c, err, env)
 	}
-	id := env.NewID(0)
-	return []events.Event{&events.ProposalRecorded{
+	proposal := &events.ProposalRecorded{
 		Entry: events.Entry{
-			MemoryID: id, RevisionID: env.NewID(1), KeyID: env.Keys[0], Tier: c.Tier, Kind: c.Kind, Program: c.Program,
+			MemoryID: env.NewID(0), RevisionID: env.NewID(1), KeyID: env.Keys[0], Tier: c.Tier, Kind: c.Kind, Program: c.Program,
 			Origin: c.Origin, OnBehalfOf: c.OnBehalfOf,
 		},
 		ProposedBy: c.ProposedBy, ExpiresAt: lapse(env), PromotionCandidate: c.PromotionCandidate,
 		Body: events.Hide(draft.body), Labels: events.Hide(draft.labels), Details: events.Hide(draft.details),
-	}}, nil
+	}
+	if kept := keptAhead(s, proposal, env); kept != nil {
+		return kept, nil
+	}
+	return []events.Event{proposal}, nil
 }
 
 func admitClaim(s *State, c Propose, env aggregates.Env) (admitted, error) {
@@ -60,13 +63,16 @@ func originAdmitted(o events.Origin, consumer events.Consumer) bool {
 	return false
 }
 
-// claimIsNews tests in the order of spec 1.8, of which the claim's id is the runner's part: declined before, then recalled
+// claimIsNews tests in the order of spec 1.8, of which the claim's id is the runner's part: opted out, declined before, recalled
 // text. A claim can't be user-stated, so a text that the book holds already is always recalled text.
-func claimIsNews(s *State, c Propose, draft admitted, now events.Time) error {
-	if s.Declined[draft.details.Prints.Fact] {
+func claimIsNews(s *State, c Propose, draft admitted, env aggregates.Env) error {
+	if err := s.mayWrite(c.Program, draft.labels, c.ProposedBy, env); err != nil {
+		return err
+	}
+	if _, declined := s.Declined[draft.details.Prints.Fact]; declined {
 		return aggregates.Refuse("declined_before", "spec 1.8")
 	}
-	if known := s.livingText(draft.details.Prints.Text, now); known != nil {
+	if known := s.livingText(draft.details.Prints.Text, env.Now); known != nil {
 		return &aggregates.Refusal{Code: "recalled_text", Rule: "spec 1.8", Existing: known.MemoryID}
 	}
 	return nil
@@ -104,6 +110,10 @@ func refuseClaim(c Propose, err error, env aggregates.Env) ([]events.Event, erro
 	switch refusal.Code {
 	case "consent_revoked":
 		outcome = events.OutcomeSuppressed
+	case "opted_out":
+		if len(refusal.Missing) > 0 { // a category is a key of the claim; a producer or program is none (spec 2.2)
+			outcome = events.OutcomeSuppressed
+		}
 	case "injection_suspected", "recalled_text", "declined_before":
 	default:
 		if !c.ByMessage {

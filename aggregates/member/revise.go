@@ -106,6 +106,9 @@ func edit(s *State, c Edit, env aggregates.Env) ([]events.Event, error) {
 		return nil, &aggregates.Refusal{Code: "duplicate", Rule: "spec 1.8", Existing: known.MemoryID}
 	}
 	if k.labels.Category != e.Labels.Category {
+		if err := s.mayWrite(e.Program, k.labels, events.ProposedBy{}, env); err != nil {
+			return nil, err
+		}
 		if err := s.consented(k, nil, env); err != nil {
 			return nil, err
 		}
@@ -221,7 +224,7 @@ func restore(s *State, c Restore, env aggregates.Env) ([]events.Event, error) {
 }
 
 func (s *State) reviseText(e *Entry, r *events.MemoryRevised) {
-	e.Origin = r.Origin
+	e.Origin, e.AutoKept = r.Origin, false // an edit is a yes
 	e.Body, e.BodyCommitment = r.Body.Plain, r.Body.Sealed.Commitment
 	e.Labels, e.LabelsCommitment = r.Labels.Plain, r.Labels.Sealed.Commitment
 	e.Details = r.Details.Plain

@@ -59,6 +59,10 @@ type act struct {
 	Until    string  // of a pause, from now
 	About    *string // an edit's subject
 	Stale    bool    // an edit of the revision before the current one
+	AutoKeep *map[string]bool
+	Implicit *bool           // promotion
+	OptOuts  []events.OptOut // the whole list
+	Producer string          // claims over NATS; empty: the client app over HTTP
 }
 
 type then struct {
@@ -84,6 +88,9 @@ type expected struct {
 	Until    string // of a pause, from now
 	Subject  *string
 	Becomes  events.Lifecycle // of a restore
+	AutoKeep []string         // the programs that are on
+	Implicit *bool
+	OptOuts  []events.OptOut
 }
 
 // world runs acts against the pure room alone: its clock, ids and keys are numbers.
@@ -113,6 +120,8 @@ func newWorld(t *testing.T) *world {
 	}
 	for _, e := range []events.Event{
 		&events.OrganisationFounded{OrganizationID: "acme"}, &events.ProgramDefined{Program: "default"}, &events.ProgramDefined{Program: "atlas"}, &events.RoleDefined{Role: "reviewer"},
+		&events.ProducerRegistered{Producer: "notes", Consumer: events.ConsumerAssistant, PublicKey: "U1"},
+		&events.ClientRegistered{Client: "app", Consumers: []events.Consumer{events.ConsumerAssistant}},
 		&events.TermsPublished{TermsID: "memory", Version: "2026-11", Locale: "en", Text: "We keep what you ask us to keep, for as long as you want."},
 	} {
 		w.defined = organisation.Evolve(w.defined, events.Recorded{Event: e, Meta: events.Meta{RecordedAt: w.now}})
@@ -184,7 +193,17 @@ func (a act) command(w *world) member.Command {
 	answer := member.Answer{Key: a.Key, TermsID: "memory", TermsVersion: or(a.Terms, "2026-11")}
 	switch a.Do {
 	case "propose":
-		return member.Propose{Draft: a.draft(), ByMessage: a.ByMessage, ProposedBy: events.ProposedBy{Client: "app", Consumer: or(a.Consumer, events.ConsumerAssistant)}}
+		by := events.ProposedBy{Client: "app", Consumer: or(a.Consumer, events.ConsumerAssistant)}
+		if a.Producer != "" {
+			by.Client, by.Producer = "", a.Producer
+		}
+		return member.Propose{Draft: a.draft(), ByMessage: a.ByMessage, ProposedBy: by}
+	case "settings":
+		return member.ChangeSettings{AutoKeep: a.AutoKeep, ImplicitPromotion: a.Implicit}
+	case "opt-out":
+		return member.OptOut{OptOuts: a.OptOuts}
+	case "lift":
+		return member.LiftDeclined{MemoryID: w.id(a.Of)}
 	case "state":
 		return member.StateWords{Draft: a.draft()}
 	case "accept":
@@ -365,6 +384,14 @@ func (x expected) check(t *testing.T, w *world, got events.Event) {
 		}
 	case *events.MemoryResumed:
 		of = e.MemoryID
+	case *events.MemoryAutoKept:
+		seen.Category, seen.Scope, of = e.Labels.Plain.Category, e.Labels.Plain.Scope.Kind, e.MemoryID
+	case *events.SettingsChanged:
+		seen.AutoKeep, seen.Implicit = e.AutoKeep, &e.ImplicitPromotion
+	case *events.OptOutsChanged:
+		seen.OptOuts = e.OptOuts.Plain
+	case *events.DeclinedLifted:
+		seen.Print, of = present(e.Print.Plain), e.MemoryID
 	case *events.MemoryRestored:
 		seen.Becomes, of = e.Lifecycle, e.MemoryID
 	case *events.MembershipEnded:
@@ -403,6 +430,15 @@ func (x expected) leaveOut(seen *expected) {
 	}
 	if x.Subject == nil {
 		seen.Subject = nil
+	}
+	if x.AutoKeep == nil {
+		seen.AutoKeep = nil
+	}
+	if x.Implicit == nil {
+		seen.Implicit = nil
+	}
+	if x.OptOuts == nil {
+		seen.OptOuts = nil
 	}
 	if x.Reason == "" {
 		seen.Reason = ""

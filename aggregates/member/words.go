@@ -15,6 +15,9 @@ func stateWords(s *State, c StateWords, env aggregates.Env) ([]events.Event, err
 	if err != nil {
 		return nil, err
 	}
+	if err := s.mayWrite(c.Program, draft.labels, events.ProposedBy{}, env); err != nil {
+		return nil, err
+	}
 	if known := s.livingText(draft.details.Prints.Text, env.Now); known != nil {
 		return nil, &aggregates.Refusal{Code: "duplicate", Rule: "spec 1.8", Existing: known.MemoryID}
 	}

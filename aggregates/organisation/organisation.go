@@ -74,6 +74,14 @@ func (s *State) HasProgram(program string) bool { return s.Programs[program] }
 // HasRole reports whether the workbench role is defined.
 func (s *State) HasRole(role string) bool { return s.Roles[role] }
 
+
+// HasClaimant reports whether anyone of that name claims, or ever did.
+func (s *State) HasClaimant(name string) bool {
+	_, producer := s.Producers[name]
+	_, client := s.Clients[name]
+	return producer || client
+}
+
 // TermsText is the text of a published version.
 func (s *State) TermsText(id, version string) (string, bool) {
 	terms, ok := s.Terms[TermsKey{id, version}]

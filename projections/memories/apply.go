@@ -57,6 +57,8 @@ func revisedBy(e events.Event) *events.Revised {
 		return &event.Revised
 	case *events.MemoryRestored:
 		return &event.Revised
+	case *events.MemoryAutoKept:
+		return &event.Revised
 	}
 	return nil
 }
@@ -71,6 +73,11 @@ func (c *Changes) Apply(e events.Recorded) error {
 	case *events.MemoryKept:
 		return c.revise(e, event.Revised, func(r *Record) {
 			r.Lifecycle, r.Origin = events.LifecycleActive, event.Origin
+			r.label(event.Labels.Plain)
+		})
+	case *events.MemoryAutoKept:
+		return c.revise(e, event.Revised, func(r *Record) {
+			r.Lifecycle, r.AutoKept = events.LifecycleActive, true
 			r.label(event.Labels.Plain)
 		})
 	case *events.ProposalDeclined:
@@ -88,7 +95,7 @@ func (c *Changes) Apply(e events.Recorded) error {
 		return c.revise(e, event.Revised, func(r *Record) { r.Lifecycle = events.LifecycleSuperseded })
 	case *events.MemoryRevised:
 		return c.revise(e, event.Revised, func(r *Record) {
-			r.Origin = event.Origin
+			r.Origin, r.AutoKept = event.Origin, false // an edit is a yes
 			r.label(event.Labels.Plain)
 		})
 	case *events.MemoryPaused:

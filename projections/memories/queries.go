@@ -12,7 +12,7 @@ import (
 
 const recordColumns = `member_id, memory_id, namespace, tier, kind, program, scope_kind, scope_key, adapter_scope, tenant_id,
 	category, origin, lifecycle, revision, revision_id, previous_revision_id, on_behalf_of, body, labels, details,
-	forget_at, created_at, updated_at, position`
+	forget_at, auto_kept, created_at, updated_at, position`
 
 // Filter narrows a list. Empty fields don't. With no Lifecycle, drafts and tombstones are left out; Forgotten asks for the softly
 // forgotten ones that can still be taken back at Now, which are in no other list (spec 1.2, 1.5).
@@ -22,6 +22,7 @@ type Filter struct {
 	Category  events.Category
 	Lifecycle events.Lifecycle
 	Forgotten bool
+	AutoKept  bool     // only what was kept ahead of an answer, to undo
 	Words     []string // keyed, as in memory_search: all of them
 	Now       time.Time
 }
@@ -33,13 +34,14 @@ const listRecords = `SELECT ` + recordColumns + ` FROM memory_records
 		AND (forget_at IS NOT NULL) = $9 AND (forget_at IS NULL OR forget_at > $10)
 		AND ($11::text[] IS NULL OR memory_id IN (SELECT memory_id FROM memory_search
 			WHERE organization_id = $1 AND member_id = $2::text::uuid AND words @> $11))
-	ORDER BY position DESC, memory_id DESC LIMIT $12`
+		AND (auto_kept OR NOT $12)
+	ORDER BY position DESC, memory_id DESC LIMIT $13`
 
 // List is a page of a member's memories, newest change first, and where the next page begins.
 func List(ctx context.Context, s *reader.Session, member events.ID, filter Filter, page reader.Page) ([]Record, *reader.Key, error) {
 	start := page.Start()
 	rows, err := reader.Collect[Record](ctx, s, listRecords, s.Organisation(), member, start.Position, start.ID,
-		filter.Tier, filter.Program, filter.Category, filter.Lifecycle, filter.Forgotten, filter.Now, filter.Words, page.Ask())
+		filter.Tier, filter.Program, filter.Category, filter.Lifecycle, filter.Forgotten, filter.Now, filter.Words, filter.AutoKept, page.Ask())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -35,6 +35,7 @@ type Record struct {
 	Labels             *events.Placed       `db:"labels"`
 	Details            *events.Placed       `db:"details"`
 	ForgetAt           *time.Time           `db:"forget_at"`
+	AutoKept           bool                 `db:"auto_kept"` // kept ahead of an answer, and nothing said about it since
 	CreatedAt          time.Time            `db:"created_at"`
 	UpdatedAt          time.Time            `db:"updated_at"`
 	Position           uint64               `db:"position"` // of the commit of the current revision

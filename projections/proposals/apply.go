@@ -37,6 +37,8 @@ func (c *Changes) Expect(e events.Recorded) {
 		c.expected = append(c.expected, string(event.MemoryID))
 	case *events.MemoryKept:
 		c.expected = append(c.expected, string(event.MemoryID))
+	case *events.MemoryAutoKept:
+		c.expected = append(c.expected, string(event.MemoryID))
 	}
 }
 
@@ -48,6 +50,8 @@ func (c *Changes) Apply(e events.Recorded) error {
 	case *events.ProposalRefused:
 		return c.refuse(e, event)
 	case *events.MemoryKept:
+		return c.answer(e, event.MemoryID, Accepted)
+	case *events.MemoryAutoKept:
 		return c.answer(e, event.MemoryID, Accepted)
 	case *events.ProposalDeclined:
 		return c.answer(e, event.MemoryID, Declined)

@@ -34,7 +34,7 @@ func channelOf(t events.Type) (string, error) {
 	switch word {
 	case "organisation", "program", "terms", "producer", "client", "policy", "role", "hold":
 		return organisation, nil
-	case "member", "membership", "inspection-role", "consent", "proposal", "memory", "promotion", "token", "data-rights", "opt-out", "settings":
+	case "member", "membership", "inspection-role", "consent", "proposal", "memory", "promotion", "token", "data-rights", "opt-outs", "settings", "declined", "memories":
 		return member, nil
 	case "recall", "brief":
 		return recalls, nil
