@@ -13,6 +13,7 @@ import (
 
 	"iris.example/iris/acts"
 	"iris.example/iris/boundary"
+	"iris.example/iris/events"
 	"iris.example/iris/problems"
 	"iris.example/iris/schemas"
 )
@@ -27,6 +28,7 @@ func bodies() map[string]func() any {
 		schemas.RequestRevise:   func() any { return &acts.Edits{} }, schemas.RequestPause: func() any { return &acts.Break{} },
 		schemas.RequestNothing: func() any { return &struct{}{} }, schemas.RequestTerms: func() any { return &acts.Publication{} },
 		schemas.RequestProducer: func() any { return &producerRequest{} },
+		schemas.RequestSettings: func() any { return &acts.SettingsChange{} }, schemas.RequestOptOuts: func() any { return &[]events.OptOut{} },
 	}
 }
 
@@ -42,6 +44,9 @@ func (a *API) decode(name string, body []byte, into any) error {
 	read, err := a.readBody(Route{Request: name}, r)
 	if err != nil {
 		return err
+	}
+	if _, isList := into.(*[]events.OptOut); isList {
+		return boundary.DecodeArray(read, into)
 	}
 	return boundary.Decode(read, into)
 }

@@ -41,7 +41,7 @@ type Route struct {
 
 // Routes is the one table (spec 9.5, 9.6).
 func Routes() []Route {
-	return []Route{
+	all := []Route{
 		{
 			Method: http.MethodPost, Pattern: "/v1/proposals", Who: Principal, Permission: identity.Propose,
 			Request: schemas.RequestPropose, Command: true, Success: http.StatusAccepted, Answer: claimAnswer{},
@@ -207,6 +207,7 @@ func Routes() []Route {
 			Summary: "This contract", handle: (*API).contract,
 		},
 	}
+	return append(all, settingsRoutes()...)
 }
 
 func memoryFilters() []Parameter {

@@ -48,6 +48,8 @@ func sample(route api.Route, id, token string) request {
 		r.body = question()
 	case "state":
 		r.body = words()
+	case "opt-outs":
+		r.body = `[]`
 	case "terms":
 		r.body = `{"id":"memory","version":"1","locale":"en","text":"We keep it."}`
 	case "producer":

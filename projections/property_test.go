@@ -80,7 +80,7 @@ func draw(t *rapid.T) *stream {
 			}
 		case 7:
 			p := s.proposed("kept by setting")
-			answer := s.kept(p.Entry, "")
+			answer := s.autoKept(p.Entry)
 			s.commit(member, p, answer)
 			kept = append(kept, life{member, p.Entry, answer.RevisionID})
 		case 8:

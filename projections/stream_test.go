@@ -185,6 +185,10 @@ func (s *stream) kept(e events.Entry, body string) *events.MemoryKept {
 	return kept
 }
 
+func (s *stream) autoKept(e events.Entry) *events.MemoryAutoKept {
+	return &events.MemoryAutoKept{Revised: s.revise(e, e.RevisionID), Labels: labels(events.CategoryGoal, profile)}
+}
+
 func (s *stream) declined(e events.Entry) *events.ProposalDeclined {
 	return &events.ProposalDeclined{Revised: s.revise(e, e.RevisionID), Print: events.Hide("print")}
 }

@@ -74,7 +74,6 @@ func (s *State) HasProgram(program string) bool { return s.Programs[program] }
 // HasRole reports whether the workbench role is defined.
 func (s *State) HasRole(role string) bool { return s.Roles[role] }
 
-
 // HasClaimant reports whether anyone of that name claims, or ever did.
 func (s *State) HasClaimant(name string) bool {
 	_, producer := s.Producers[name]
