@@ -11,45 +11,47 @@ import (
 )
 
 // Grouped commits what waits together (spec 9.2): while one append of an organisation is on its way, those that come meanwhile
-// gather, and go in one atomic batch under one sync. Each keeps its own expectation on its own literal subject. A batch that is
-// refused stored nothing, so its members go singly, and the one that was stale hears it alone.
+// gather. They go in one atomic batch under one sync where that is cheaper than as many syncs, else each alone but all at once,
+// so that the broker never waits for one of them. Each keeps its own expectation on its own literal subject. A batch that is
+// refused stored nothing, so its members go alone, and the one that was stale hears it alone.
 //
 // A lone writer pays nothing: its append goes straight through.
 type Grouped struct {
 	*JetStream
 
-	mu    sync.Mutex
+	mu    sync.Mutex       // guards what follows
 	lines map[string]*line // by organisation
+	costs costs
 }
 
 // line is what waits for one organisation. Grouped.mu guards it.
 type line struct {
-	busy  bool // somebody appends; what comes now waits
-	queue []*waiting
+	busy    bool // somebody appends; what comes now waits
+	queue   []*waiting
+	arrived chan struct{} // told of what comes while a group gathers
 }
 
-// waiting is one append. done is sent once.
+// waiting is one append. turn is sent once.
 type waiting struct {
 	aggregate events.Aggregate
 	expected  uint64
 	body      []byte
-	done      chan outcome
+	turn      chan turn
 }
 
-type outcome struct {
+// turn says that the append was carried out with others, and how; or that it goes alone, and whom to tell when it went.
+type turn struct {
 	sequence uint64
 	err      error
+	alone    *sync.WaitGroup
 }
 
-const (
-	// worthABatch is how many must wait before a batch is cheaper than as many single appends: on one node a batch costs about as
-	// much as ten (measured: it stages a file of its own), in a cluster it costs about one.
-	worthABatch = 10
-	maxGroup    = 100 // of the broker's 1000; more would only make the first wait for the last
-)
+const maxGroup = 100 // of the broker's 1000; more would only make the first wait for the last
 
 // NewGrouped groups the appends of a log.
-func NewGrouped(l *JetStream) *Grouped { return &Grouped{JetStream: l, lines: map[string]*line{}} }
+func NewGrouped(l *JetStream) *Grouped {
+	return &Grouped{JetStream: l, lines: map[string]*line{}, costs: newCosts(l.Replicated())}
+}
 
 func (g *Grouped) Append(ctx context.Context, org string, a events.Aggregate, expected uint64, body []byte) (uint64, error) {
 	if _, err := subjectOf(org, a); err != nil {
@@ -61,7 +63,7 @@ func (g *Grouped) Append(ctx context.Context, org string, a events.Aggregate, ex
 	g.mu.Lock()
 	l := g.lines[org]
 	if l == nil {
-		l = &line{}
+		l = &line{arrived: make(chan struct{}, 1)}
 		g.lines[org] = l
 	}
 	if !l.busy {
@@ -70,19 +72,31 @@ func (g *Grouped) Append(ctx context.Context, org string, a events.Aggregate, ex
 		defer g.next(org, l)
 		return g.JetStream.Append(ctx, org, a, expected, body)
 	}
-	w := &waiting{a, expected, body, make(chan outcome, 1)}
+	w := &waiting{a, expected, body, make(chan turn, 1)}
 	l.queue = append(l.queue, w)
+	select {
+	case l.arrived <- struct{}{}:
+	default:
+	}
 	g.mu.Unlock()
 	select {
-	case o := <-w.done:
-		return o.sequence, o.err
+	case t := <-w.turn:
+		return g.end(ctx, org, w, t)
 	case <-ctx.Done():
 		if g.withdraw(l, w) {
 			return 0, fmt.Errorf("append to %s: %w: %w", events.StreamFor(org), ErrUnavailable, ctx.Err())
 		}
-		o := <-w.done // it is on its way, and its time is bounded
-		return o.sequence, o.err
+		return g.end(ctx, org, w, <-w.turn) // it is on its way, and its time is bounded
 	}
+}
+
+// end is an append's own part of its turn: nothing, or the whole way.
+func (g *Grouped) end(ctx context.Context, org string, w *waiting, t turn) (uint64, error) {
+	if t.alone == nil {
+		return t.sequence, t.err
+	}
+	defer t.alone.Done()
+	return g.JetStream.Append(ctx, org, w.aggregate, w.expected, w.body)
 }
 
 // next hands the line on: to what waits, or to whoever comes next.
@@ -96,17 +110,57 @@ func (g *Grouped) next(org string, l *line) {
 	go g.carry(org, l)
 }
 
-// carry appends until nothing waits. Nobody's context bounds it: an append that was sent has to be heard out.
+// carry lets append until nothing waits.
 func (g *Grouped) carry(org string, l *line) {
 	for {
+		together := g.gather(l)
 		group := g.take(l)
 		if len(group) == 0 {
 			return
 		}
-		if len(group) < worthABatch || !g.batch(org, group) {
-			g.singly(org, group)
+		if !together || !g.batch(org, group) {
+			g.alone(group)
 		}
 	}
+}
+
+// gather says whether what waits goes in a batch, after waiting for more while that pays: the batch carries more a second as long
+// as the next one comes sooner than the time that a batch now would take for each of its own.
+func (g *Grouped) gather(l *line) bool {
+	waits, batch, worth := g.look(l)
+	if !worth {
+		return false
+	}
+	latest := time.After(batch)
+	for waits < maxGroup {
+		soon := time.NewTimer(batch / time.Duration(waits))
+		select {
+		case <-l.arrived:
+			soon.Stop()
+		case <-soon.C:
+			return true
+		case <-latest:
+			soon.Stop()
+			return true
+		}
+		waits, _, _ = g.look(l)
+		if waits == 0 { // all were withdrawn
+			return false
+		}
+	}
+	return true
+}
+
+// look says how many wait, and what a batch of them would cost.
+func (g *Grouped) look(l *line) (waits int, batch time.Duration, worth bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	select {
+	case <-l.arrived: // of those that are counted now
+	default:
+	}
+	waits = len(l.queue)
+	return waits, g.costs.batch, g.costs.worthABatch(waits)
 }
 
 // take takes what waits, no aggregate twice: a batch may hold one expectation for a subject. Empty: the line is free again.
@@ -141,14 +195,21 @@ func (g *Grouped) withdraw(l *line, w *waiting) bool {
 	return false
 }
 
-func (g *Grouped) singly(org string, group []*waiting) {
+// alone lets all of a group go at once, each in its own goroutine and under its own context, and waits for them.
+func (g *Grouped) alone(group []*waiting) {
+	began := time.Now()
+	var going sync.WaitGroup
+	going.Add(len(group))
 	for _, w := range group {
-		sequence, err := g.JetStream.Append(context.Background(), org, w.aggregate, w.expected, w.body)
-		w.done <- outcome{sequence, err}
+		w.turn <- turn{alone: &going}
 	}
+	going.Wait()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.costs.wentAlone(len(group), time.Since(began))
 }
 
-// batch appends the group as one. False: it was refused and stored nothing, for whatever reason; singly will tell.
+// batch appends the group as one. False: it was refused and stored nothing, for whatever reason; going alone will tell.
 func (g *Grouped) batch(org string, group []*waiting) bool {
 	stream := events.StreamFor(org)
 	began := time.Now()
@@ -156,13 +217,19 @@ func (g *Grouped) batch(org string, group []*waiting) bool {
 	if err != nil && !errors.Is(err, ErrAmbiguous) {
 		return false
 	}
-	g.config.Observe(Published{ToLedger, len(group), time.Since(began), err})
+	took := time.Since(began)
+	g.config.Observe(Published{ToLedger, len(group), took, err})
+	if err == nil {
+		g.mu.Lock()
+		g.costs.wentTogether(took)
+		g.mu.Unlock()
+	}
 	for i, w := range group {
 		if err != nil {
-			w.done <- outcome{0, fmt.Errorf("append to %s: %w", stream, err)}
+			w.turn <- turn{err: fmt.Errorf("append to %s: %w", stream, err)}
 			continue
 		}
-		w.done <- outcome{last - uint64(len(group)-1-i), nil}
+		w.turn <- turn{sequence: last - uint64(len(group)-1-i)}
 	}
 	return true
 }

@@ -38,7 +38,7 @@ func someone() events.Aggregate { return events.Member(events.ID(uuid.NewString(
 func hold(g *Grouped, org string) (release func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	l := &line{busy: true}
+	l := &line{busy: true, arrived: make(chan struct{}, 1)}
 	g.lines[org] = l
 	return func() { g.next(org, l) }
 }
