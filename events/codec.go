@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	strict "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Contract checks the data of an event against its published schema.
@@ -72,7 +73,7 @@ func Hash(body []byte) string {
 // Encode seals every secret, checks every event against its schema and writes the canonical bytes of the batch. Sealing binds
 // each box to the event and to the position of the commit before: a box moved elsewhere doesn't open.
 func (c Codec) Encode(ctx context.Context, commit Commit) ([]byte, error) {
-	batch := make([]wire, 0, len(commit.Events))
+	b := []byte{'['}
 	for i, e := range commit.Events {
 		w, err := c.encodeEvent(ctx, commit, e)
 		if err != nil {
@@ -83,13 +84,49 @@ func (c Codec) Encode(ctx context.Context, commit Commit) ([]byte, error) {
 				return nil, err
 			}
 		}
-		batch = append(batch, w)
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if b, err = w.append(b); err != nil {
+			return nil, fmt.Errorf("write commit %s: %w", commit.Command, err)
+		}
 	}
-	b, err := Canonical(batch)
-	if err != nil {
-		return nil, fmt.Errorf("write commit %s: %w", commit.Command, err)
+	return append(b, ']'), nil
+}
+
+// append writes the event as RFC 8785 does: the keys in their order, data as it is canonical already, and the rest strings.
+func (w wire) append(b []byte) ([]byte, error) {
+	fields := [...]struct {
+		name, value string
+		optional    bool
+	}{
+		{"causationid", string(w.CausationID), false}, {"correlationid", string(w.CorrelationID), false}, {"data", "", false},
+		{"datacontenttype", w.DataContentType, false}, {"id", string(w.ID), false},
+		{"irisactor", w.ActorID, false}, {"irisactorkind", string(w.ActorKind), false}, {"iriscommit", string(w.Commit), false},
+		{"irispolicy", w.Policy, false}, {"irisprevhash", w.PrevHash, true}, {"irisprevseq", w.PrevSeq, true}, {"irisrequest", w.Request, true},
+		{"irisversion", w.Version, true}, {"recordedtime", w.RecordedTime.String(), false}, {"source", w.Source, false},
+		{"specversion", w.SpecVersion, false}, {"subject", w.Subject, false}, {"time", w.Time.String(), false},
+		{"traceparent", w.TraceParent, true}, {"type", string(w.Type), false},
 	}
-	return b, nil
+	b = append(b, '{')
+	for i, f := range fields {
+		if f.optional && f.value == "" {
+			continue
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, '"'), f.name...), '"', ':')
+		if f.name == "data" {
+			b = append(b, w.Data...)
+			continue
+		}
+		var err error
+		if b, err = jsontext.AppendQuote(b, f.value); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.name, err)
+		}
+	}
+	return append(b, '}'), nil
 }
 
 func (c Codec) encodeEvent(ctx context.Context, commit Commit, e Recorded) (wire, error) {
@@ -99,7 +136,7 @@ func (c Codec) encodeEvent(ctx context.Context, commit Commit, e Recorded) (wire
 			return wire{}, fmt.Errorf("event %s of commit %s: %w", e.Event.EventType(), commit.Command, err)
 		}
 	}
-	data, err := json.Marshal(e.Event)
+	data, err := Canonical(e.Event)
 	if err != nil {
 		return wire{}, fmt.Errorf("write event %s: %w", e.Event.EventType(), err)
 	}

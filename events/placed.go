@@ -52,7 +52,7 @@ func (p *Placed) JSON() []byte {
 		{`,"tier":`, string(p.Key.Tier)}, {`,"row":`, string(p.Key.Row)}, {`,"entry":`, p.Key.Entry},
 		{`},"aggregate":{"kind":`, string(p.Aggregate.Kind)}, {`,"id":`, string(p.Aggregate.ID)},
 		{`},"event":`, string(p.Event)}, {`,"previous":`, strconv.FormatUint(p.Previous, 10)},
-		{`,"sealed":{"key":`, p.Sealed.Key}, {`,"box":`, p.Sealed.Box}, {`,"commitment":`, p.Sealed.Commitment},
+		{`,"sealed":{"box":`, p.Sealed.Box}, {`,"commitment":`, p.Sealed.Commitment}, {`,"key":`, p.Sealed.Key},
 	} {
 		b = append(b, member.name...)
 		b, _ = jsontext.AppendQuote(b, member.value) // of invalid UTF-8, which no event has, it says so and writes a replacement

@@ -56,8 +56,11 @@ func waits(t *testing.T, g *Grouped, org string, n int) {
 // What waits together is stored together; who was stale hears it alone; two of one aggregate keep their order.
 func TestGroupedStoresWhatWaits(t *testing.T) {
 	t.Parallel()
-	for _, stale := range []bool{false, true} {
-		t.Run(fmt.Sprint("stale=", stale), func(t *testing.T) {
+	for _, c := range []struct {
+		n     int // 5 go alone, 40 together
+		stale bool
+	}{{5, false}, {5, true}, {40, false}, {40, true}} {
+		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
 			t.Parallel()
 			g := grouped(t, true)
 			ctx := context.Background()
@@ -65,7 +68,7 @@ func TestGroupedStoresWhatWaits(t *testing.T) {
 			first, err := g.Append(ctx, "acme", known, 0, []byte("0"))
 			require.NoError(t, err)
 			release := hold(g, "acme")
-			const n = 40
+			n, stale := c.n, c.stale
 			aggregates, sequences, errs := make([]events.Aggregate, n), make([]uint64, n), make([]error, n)
 			var group sync.WaitGroup
 			for i := range n {
