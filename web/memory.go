@@ -464,6 +464,10 @@ func (v *visit) said(query url.Values) (*status, error) {
 		return v.saidOfMemory(query.Get("done"), events.ID(query.Get("id")))
 	case "declined":
 		return v.saidOfProposal(events.ID(query.Get("id")), query.Get("again") == "yes")
+	case "settings":
+		return &status{Text: "Saved. It holds from now on."}, nil
+	case "lifted":
+		return &status{Text: "It may be proposed again. You are asked first."}, nil
 	case "granted", "withdrawn", "denied":
 		return v.saidOfConsent(events.ConsentState(query.Get("done")), events.ConsentKey(query.Get("id")))
 	}
