@@ -47,6 +47,7 @@ func TestPagesAreAccessible(t *testing.T) {
 	look("nothing forgotten", "/memory?show=forgotten")
 	look("own words", "/memory/new")
 	look("consents", "/consents")
+	look("settings", "/settings")
 	look("no such page", "/nowhere")
 
 	tab.Visit(b.server.URL + "/sign-in?code=ann")
@@ -54,6 +55,10 @@ func TestPagesAreAccessible(t *testing.T) {
 	look("full memory", "/memory")
 	look("saving", "/memory?at=999999&done=forgotten&id="+string(old))
 	look("filtered", "/memory?category=preference")
+	look("filtered by all", "/memory?tier=individual&state=paused&kept=unasked&program=atlas")
+	b.optOut("ann", events.OptOut{Kind: events.OptOutCategory, Key: "work"})
+	b.decline("ann", b.propose("ann", acts.Proposal{Body: "Likes tea.", Program: "atlas"}))
+	look("full settings", "/settings")
 	look("forgotten", "/memory?show=forgotten")
 	look("full consents", "/consents")
 	look("found", "/memory?q=metric")

@@ -26,6 +26,7 @@ const visibleWithin = 300 * time.Millisecond
 // listing is which part of the memory a page shows. The address holds all of it.
 type listing struct {
 	Forgotten bool
+	Ahead     bool // only what was kept without asking, and not answered since
 	Tier      events.Tier
 	State     events.Lifecycle // empty: all that can be used again
 	Category  events.Category
@@ -37,7 +38,7 @@ type listing struct {
 
 func listingOf(q url.Values) listing {
 	return listing{
-		Forgotten: q.Get("show") == "forgotten", Tier: events.Tier(q.Get("tier")), State: stateOf(q.Get("state")),
+		Forgotten: q.Get("show") == "forgotten", Ahead: q.Get("kept") == "unasked", Tier: events.Tier(q.Get("tier")), State: stateOf(q.Get("state")),
 		Category: events.Category(q.Get("category")), Program: q.Get("program"),
 		Words:  strings.TrimSpace(q.Get("q")),
 		Before: q.Get("before"), Waiting: q.Get("waiting"),
@@ -57,6 +58,9 @@ func (l listing) query() url.Values {
 	q := url.Values{}
 	if l.Forgotten {
 		q.Set("show", "forgotten")
+	}
+	if l.Ahead {
+		q.Set("kept", "unasked")
 	}
 	for name, value := range map[string]string{
 		"tier": string(l.Tier), "state": string(l.State), "category": string(l.Category), "program": l.Program, "before": l.Before, "waiting": l.Waiting, "q": l.Words,
@@ -78,7 +82,7 @@ func (l listing) Query() string { return l.query().Encode() }
 
 // Filtered reports whether the listing leaves memories out that it could show.
 func (l listing) Filtered() bool {
-	return l.Tier != "" || l.State != "" || l.Category != "" || l.Program != "" || l.Words != ""
+	return l.Ahead || l.Tier != "" || l.State != "" || l.Category != "" || l.Program != "" || l.Words != ""
 }
 
 func (l listing) with(change func(*listing)) string {
@@ -225,7 +229,7 @@ func counts(p memoryPage) string {
 func (v *visit) readMemories(p *memoryPage) error {
 	l := p.Listing
 	list, err := v.site.cfg.Acts.Memories(v.r.Context(), v.caller,
-		memories.Filter{Tier: l.Tier, Lifecycle: l.State, Category: l.Category, Program: l.Program, Forgotten: l.Forgotten}, l.Words, pageOf(l.Before))
+		memories.Filter{Tier: l.Tier, Lifecycle: l.State, AutoKept: l.Ahead, Category: l.Category, Program: l.Program, Forgotten: l.Forgotten}, l.Words, pageOf(l.Before))
 	if refusal, ok := aggregates.AsRefusal(err); ok && refusal.Code == "query_without_words" {
 		p.Problem = v.problem(err)
 		return nil
@@ -367,6 +371,8 @@ func (v *visit) readEmpty(p *memoryPage) error {
 }
 
 func (v *visit) filters(l listing) []filterGroup {
+	ahead := l.filter("How it was kept", l.query().Get("kept"), func(n *listing, value string) { n.Ahead = value != "" })
+	ahead.add("Without asking you", "unasked")
 	tier := l.filter("Whose it is", string(l.Tier), func(n *listing, value string) { n.Tier = events.Tier(value) })
 	tier.add("Of one program", string(events.TierIndividual))
 	tier.add("Of every program", string(events.TierPerson))
@@ -382,7 +388,7 @@ func (v *visit) filters(l listing) []filterGroup {
 	for _, c := range events.Categories() {
 		category.add(categoryWords(c), string(c))
 	}
-	return []filterGroup{tier.filterGroup, state.filterGroup, program.filterGroup, category.filterGroup}
+	return []filterGroup{ahead.filterGroup, tier.filterGroup, state.filterGroup, program.filterGroup, category.filterGroup}
 }
 
 // filtering builds one group of links that each change one part of the listing.

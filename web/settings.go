@@ -156,7 +156,7 @@ func declinedWhat(d acts.Declined) string {
 	if d.Category == nil {
 		return kindWords(d.Kind)
 	}
-	return kindWords(d.Kind) + " about " + member.CategoryWords(*d.Category)
+	return kindWords(d.Kind) + " in the category " + member.CategoryWords(*d.Category)
 }
 
 func declinedHow(d acts.Declined) string {
@@ -235,4 +235,3 @@ func (v *visit) refuseSettings(p *problem) {
 	p.What, p.Field = "Nothing was changed.", ""
 	v.settings(p.Status, p)
 }
-

@@ -367,6 +367,20 @@ func (b *bundle) pause(subject string, id events.ID) {
 	b.await(moved.Position)
 }
 
+func (b *bundle) decline(subject string, id events.ID) {
+	b.t.Helper()
+	done, err := b.acts.Decline(context.Background(), b.caller(subject), b.request(), id, acts.Refusal{})
+	require.NoError(b.t, err)
+	b.await(done.Position)
+}
+
+func (b *bundle) optOut(subject string, all ...events.OptOut) {
+	b.t.Helper()
+	_, done, err := b.acts.SetOptOuts(context.Background(), b.caller(subject), b.request(), all)
+	require.NoError(b.t, err)
+	b.await(done.Position)
+}
+
 // forgotten forgets and is the address that a page is sent to then.
 func (b *bundle) forgotten(subject string, id events.ID) string {
 	b.t.Helper()

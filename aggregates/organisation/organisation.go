@@ -81,6 +81,22 @@ func (s *State) HasClaimant(name string) bool {
 	return producer || client
 }
 
+// Claimants lists who may claim now, in order: producers that stand and clients that speak for a consumer.
+func (s *State) Claimants() []string {
+	names := map[string]bool{}
+	for name, p := range s.Producers {
+		if !p.Revoked {
+			names[name] = true
+		}
+	}
+	for name, consumers := range s.Clients {
+		if len(consumers) > 0 {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
 // TermsText is the text of a published version.
 func (s *State) TermsText(id, version string) (string, bool) {
 	terms, ok := s.Terms[TermsKey{id, version}]
