@@ -136,7 +136,7 @@ func (a *Acts) definitions(ctx context.Context, org string) (*organisation.State
 // that is registered for a consumer is the assistant's hand: it may ask through recall and propose, and neither read past the gates
 // nor give the member's answer (spec 1.2, 1.5: user-* comes only from the member's own act).
 func (c Caller) asMember() (events.Actor, error) {
-	if len(c.Defined.Clients[c.Principal.Client]) > 0 {
+	if _, hand := c.Defined.Clients[c.Principal.Client]; hand { // one that was removed too
 		return events.Actor{}, fmt.Errorf("the client speaks for a consumer, not for the member: %w", ErrNotAMember)
 	}
 	if c.Member == "" {

@@ -18,6 +18,7 @@ func Types() []Type {
 	return []Type{
 		TypeOrganisationFounded, TypeProgramDefined, TypeTermsPublished, TypeProducerRegistered, TypeProducerRevoked, TypeClientRegistered, TypePolicyApplied,
 		TypeRoleDefined,
+		TypeClientRemoved, TypeTenantDefined, TypeTenantRemoved, TypeTenantQuarantined, TypeTenantReleased,
 		TypeMemberRegistered, TypeMembershipStarted,
 		TypeMembershipEnded, TypeMembershipResumed, TypeRoleGiven, TypeRoleTaken, TypeInspectionRoleGiven, TypeInspectionRoleTaken, TypeMemberRemoved,
 		TypeConsentGranted, TypeConsentWithdrawn, TypeConsentDenied,
@@ -92,6 +93,9 @@ func New(t Type) (Event, error) {
 		return &RoleDefined{}, nil
 	}
 	if e := newBelonging(t); e != nil {
+		return e, nil
+	}
+	if e := newTenant(t); e != nil {
 		return e, nil
 	}
 	return nil, fmt.Errorf("%w: %q", ErrUnknownType, string(t))

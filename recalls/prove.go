@@ -98,7 +98,6 @@ func (s *Service) Prove(ctx context.Context, org string, envelope *events.Recall
 	if err != nil {
 		return proof, fmt.Errorf("fold the organisation to %d: %w", definedAt, err)
 	}
-	inForce := defined.Policy
 	if defined.PolicySHA256 != envelope.PolicySHA256 {
 		proof.Reason = "another policy was in force at the head that the envelope names"
 		return proof, nil
@@ -108,7 +107,7 @@ func (s *Service) Prove(ctx context.Context, org string, envelope *events.Recall
 		return proof, fmt.Errorf("fold the member's book to %d: %w", memberAt, err)
 	}
 	ask := envelope.Ask.Plain
-	result := resolve(book, requestOf(Asker{Organisation: org, Member: envelope.MemberID}, ask), inForce, envelope.At)
+	result := resolve(book, requestOf(Asker{Organisation: org, Member: envelope.MemberID}, ask), defined, envelope.At)
 	proof.Returned, proof.Evaluated = result.ReturnedIDs, result.EvaluatedCount
 
 	found, err := envelope.Findings.Recommit("findings", findings(result))

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"time"
 
+	"iris.example/iris/aggregates"
 	"iris.example/iris/aggregates/member"
 	"iris.example/iris/aggregates/organisation"
 	"iris.example/iris/events"
@@ -91,6 +92,9 @@ func (s *Service) Recall(ctx context.Context, who Asker, ask events.RecallAsk) (
 // codeOf is the stable part of an error, for traces.
 func codeOf(err error) string {
 	var refusal *recall.Refusal
+	if ruled, is := aggregates.AsRefusal(err); is {
+		return ruled.Code
+	}
 	switch {
 	case err == nil:
 		return ""
@@ -146,6 +150,7 @@ func (s *Service) decide(ctx context.Context, who Asker, ask events.RecallAsk) (
 
 	var result recall.Result
 	var head uint64
+	var refused error
 	envelope := &events.RecallResolved{
 		Action: events.ActionRecallResolved, PolicyID: events.RecallPolicyID, RecallID: id, MemberID: who.Member,
 		Engine: recall.Engine, PolicyVersion: inForce.Version, PolicySHA256: defined.PolicySHA256, Ask: events.Hide(ask),
@@ -155,11 +160,16 @@ func (s *Service) decide(ctx context.Context, who Asker, ask events.RecallAsk) (
 		envelope.At = events.At(s.Now())
 		envelope.Heads = heads(who.Member, position, definedAt)
 		envelope.AsOf = strconv.FormatUint(max(position, definedAt), 10)
-		result = resolve(book, request, inForce, envelope.At)
+		if refused = admits(book, request); refused == nil {
+			result = resolve(book, request, defined, envelope.At)
+		}
 		return nil
 	})
 	if err != nil {
 		return Answer{}, 0, fmt.Errorf("%w: %w", ErrStateUnknown, err)
+	}
+	if refused != nil {
+		return Answer{}, 0, refused
 	}
 	if result.ForeignOrganisation > 0 {
 		return Answer{}, 0, fmt.Errorf("%w: entries of another organisation in a book", runner.ErrBroken)
@@ -182,10 +192,30 @@ func (s *Service) definitions(ctx context.Context, org string) (defined *organis
 	return defined, position, nil
 }
 
-// resolve is the whole of a recall between two pure rooms: what the book says, what may be said.
-func resolve(book *member.State, request recall.Request, inForce *policy.Document, at events.Time) recall.Result {
+// admits: a book that was closed says nothing, and a program that the member left asks nothing (spec 1.1). Inspections and
+// requests of the member's own rights go by other rules.
+func admits(book *member.State, request recall.Request) error {
+	asks := request.Purpose != policy.PurposeInspection && request.Purpose != policy.PurposeDSAR
+	switch {
+	case !book.Registered || book.Removed:
+		return aggregates.Refuse("member_unknown", "spec 9.5")
+	case asks && !book.In(request.Program):
+		return aggregates.Refuse("not_in_program", "spec 1.1")
+	}
+	return nil
+}
+
+// resolve is the whole of a recall between two pure rooms: what the book says, what the organisation says of tenants, what may be
+// said.
+func resolve(book *member.State, request recall.Request, defined *organisation.State, at events.Time) recall.Result {
 	request.Consents = book.ConsentStates(at)
-	return recall.Resolve(book.Candidates(at), request, inForce, at)
+	candidates := book.Candidates(at)
+	for i := range candidates {
+		if shut := defined.Suppression(candidates[i].TenantID); shut != "" {
+			candidates[i].Derived = shut
+		}
+	}
+	return recall.Resolve(candidates, request, defined.Policy, at)
 }
 
 func requestOf(who Asker, ask events.RecallAsk) recall.Request {

@@ -79,6 +79,16 @@ func filled(t *testing.T, typ events.Type) events.Event {
 		return &events.MemoryRestored{Revised: revised, Lifecycle: events.LifecycleActive}
 	case events.TypeRoleDefined:
 		return &events.RoleDefined{Role: "reviewer"}
+	case events.TypeClientRemoved:
+		return &events.ClientRemoved{Client: "demo"}
+	case events.TypeTenantDefined:
+		return &events.TenantDefined{Tenant: "north-school"}
+	case events.TypeTenantRemoved:
+		return &events.TenantRemoved{Tenant: "north-school"}
+	case events.TypeTenantQuarantined:
+		return &events.TenantQuarantined{Tenant: "north-school"}
+	case events.TypeTenantReleased:
+		return &events.TenantReleased{Tenant: "north-school"}
 	case events.TypeMembershipEnded:
 		return &events.MembershipEnded{Program: "atlas", ForgetAt: noon}
 	case events.TypeMembershipResumed:

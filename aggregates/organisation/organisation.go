@@ -41,10 +41,12 @@ type State struct {
 	Terms        map[TermsKey]Terms
 	Current      map[string]TermsKey // newest version by terms id
 	Producers    map[string]Producer
-	RevokedKeys  []string // public keys of every producer that must stay cut off, oldest first
-	Clients      map[string][]events.Consumer
+	RevokedKeys  []string                     // public keys of every producer that must stay cut off, oldest first
+	Clients      map[string][]events.Consumer // one that was removed has none, and stays known
+	Tenants      map[string]Tenant
 	Policy       *policy.Document // in force: the shipped default until another is applied (spec 8)
 	PolicySHA256 string
+	Policies     map[string]string // the digest of every document that was ever in force, by version
 }
 
 // shipped is read once: it takes a millisecond, and nobody changes a document.
@@ -59,7 +61,8 @@ func Initial(org string) *State {
 	return &State{
 		Policy: document, PolicySHA256: digest,
 		Organisation: org, Programs: map[string]bool{}, Roles: map[string]bool{}, Terms: map[TermsKey]Terms{}, Current: map[string]TermsKey{},
-		Producers: map[string]Producer{}, Clients: map[string][]events.Consumer{},
+		Producers: map[string]Producer{}, Clients: map[string][]events.Consumer{}, Tenants: map[string]Tenant{},
+		Policies: map[string]string{document.Version: digest},
 	}
 }
 
@@ -150,6 +153,9 @@ func (ApplyPolicy) command()      {}
 func Decide(s *State, c Command, _ aggregates.Env) ([]events.Event, error) {
 	if _, founding := c.(Found); !founding && !s.Founded {
 		return nil, aggregates.Refuse("organisation_unknown", "spec 9.2")
+	}
+	if decided, was, err := serve(s, c); was {
+		return decided, err
 	}
 	switch c := c.(type) {
 	case Found:
@@ -263,6 +269,9 @@ func applyPolicy(s *State, c ApplyPolicy) ([]events.Event, error) {
 	if document.SHA256() == s.PolicySHA256 {
 		return nil, nil
 	}
+	if digest, taken := s.Policies[document.Version]; taken && digest != document.SHA256() {
+		return nil, aggregates.Refuse("policy_version_taken", "spec 8") // a decision names the version it was made under
+	}
 	return []events.Event{&events.PolicyApplied{Version: document.Version, SHA256: document.SHA256(), Document: c.Document}}, nil
 }
 
@@ -294,6 +303,9 @@ func Evolve(s *State, e events.Recorded) *State {
 		if document, err := policy.Parse(ev.Document); err == nil {
 			next.Policy, next.PolicySHA256 = document, ev.SHA256
 		}
+		next.Policies = with(s.Policies, ev.Version, ev.SHA256)
+	default:
+		next.serves(ev)
 	}
 	return &next
 }

@@ -32,7 +32,7 @@ func channelOf(t events.Type) (string, error) {
 		return member, nil
 	}
 	switch word {
-	case "organisation", "program", "terms", "producer", "client", "policy", "role", "hold":
+	case "organisation", "program", "terms", "producer", "client", "policy", "tenant", "role", "hold":
 		return organisation, nil
 	case "member", "membership", "inspection-role", "consent", "proposal", "memory", "promotion", "token", "data-rights", "opt-outs", "settings", "declined", "memories":
 		return member, nil
