@@ -242,7 +242,7 @@ func TestEveryTypeIsMade(t *testing.T) {
 		e, err := events.New(name)
 		require.NoError(t, err)
 		require.Equal(t, name, e.EventType())
-		require.Regexp(t, `^iris\.[a-z]+(-[a-z]+)*\.[a-z_]+\.v[0-9]+$`, string(name))
+		require.Regexp(t, `^iris\.[a-z]+(-[a-z]+)*\.[a-z]+(-[a-z]+)*\.v[0-9]+$`, string(name))
 	}
 }
 
