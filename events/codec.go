@@ -191,6 +191,45 @@ func (c Codec) DecodeAll(ctx context.Context, bodies []Stored) ([]Commit, error)
 	return commits, nil
 }
 
+// Opened is what came of one stored body.
+type Opened struct {
+	Commit Commit
+	Err    error
+}
+
+// ManyWarmer is a Keys that can fetch what commits of many members need in one trip.
+type ManyWarmer interface {
+	WarmAll(ctx context.Context, org string, members, rows []ID) error
+}
+
+// DecodeEach decodes commits of whatever aggregates of an organisation, as Decode does each, and fetches their keys in one trip
+// where the vault can. What can't be fetched together is asked for one by one, and says there what is wrong with it.
+func (c Codec) DecodeEach(ctx context.Context, bodies []Stored) []Opened {
+	opened, requests := make([]Opened, len(bodies)), make([]string, len(bodies))
+	var members, rows []ID
+	org := ""
+	for i, b := range bodies {
+		o := &opened[i]
+		if o.Commit, requests[i], o.Err = Read(b.Position, b.Body); o.Err != nil {
+			continue
+		}
+		org = o.Commit.Organisation
+		if o.Commit.Aggregate.Kind == AggregateMember {
+			members = append(members, o.Commit.Aggregate.ID)
+		}
+		rows = append(rows, c.rowsOf(o.Commit)...)
+	}
+	if warmer, ok := c.Keys.(ManyWarmer); ok && len(rows) > 1 {
+		_ = warmer.WarmAll(ctx, org, members, rows)
+	}
+	for i := range opened {
+		if o := &opened[i]; o.Err == nil {
+			o.Err = c.open(ctx, &o.Commit, requests[i])
+		}
+	}
+	return opened
+}
+
 func (c Codec) rowsOf(commit Commit) []ID {
 	var rows []ID
 	ref := memberRef(commit.Organisation, commit.Aggregate)

@@ -129,6 +129,13 @@ func TestAnyDeliveryGivesTheSameWords(t *testing.T) {
 		b.clear()
 		b.project(s, overSearch(s), func(c *engine.Config) { c.Follow = s.follow(sizes...) })
 		require.Equal(t, want, b.dump(), "in batches of %v", sizes)
+		b.clear()
+		line, err := engine.New(b.config(s, overSearch(s)))
+		require.NoError(t, err)
+		reached, err := line.Fold(context.Background(), s.last, func(int) {})
+		require.NoError(t, err)
+		require.Equal(t, s.last, reached)
+		require.Equal(t, want, b.dump(), "folded")
 	})
 }
 

@@ -481,6 +481,33 @@ func TestWarmLoadsManyRowsAtOnce(t *testing.T) {
 	require.ErrorIs(t, cold.Warm(t.Context(), org, m, []events.ID{"x"}), vault.ErrReference)
 }
 
+func TestWarmAllLoadsManyMembersAtOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var refs []events.KeyRef
+	var boxes [][]byte
+	var members, rows []events.ID
+	for range 20 {
+		m := b.member()
+		for range 3 {
+			ref := b.memory(m)
+			refs, boxes = append(refs, ref), append(boxes, b.seal(ref))
+			members, rows = append(members, m), append(rows, ref.Row)
+		}
+	}
+	cold := b.start()
+	before := cold.Acquired()
+	require.NoError(t, cold.WarmAll(t.Context(), org, append(members, newID(t)), append(rows, newID(t))))
+	require.LessOrEqual(t, cold.Acquired()-before, int64(3), "the members' keys, the organisation's, the rows")
+	warm := cold.Acquired()
+	for i, ref := range refs {
+		b.opens(cold, ref, boxes[i])
+	}
+	require.NoError(t, cold.WarmAll(t.Context(), org, members, rows))
+	require.Equal(t, warm, cold.Acquired(), "a round trip after warming")
+	require.ErrorIs(t, cold.WarmAll(t.Context(), org, []events.ID{"x"}, nil), vault.ErrReference)
+}
+
 func TestCallersOfOneMissingKeyShareATrip(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

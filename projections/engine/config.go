@@ -34,6 +34,11 @@ type Decoder interface {
 	Decode(ctx context.Context, position uint64, body []byte) (events.Commit, error)
 }
 
+// EachDecoder opens many commits at once, each as Decode does: one trip to the vault instead of one for each. A Decoder may be one.
+type EachDecoder interface {
+	DecodeEach(ctx context.Context, bodies []events.Stored) []events.Opened
+}
+
 // Announcer hears how far a line has come. It must not block.
 type Announcer interface {
 	// Announce comes after the transaction that brought the line there.

@@ -46,15 +46,43 @@ func (l *Line) ahead(ctx context.Context, source Source) <-chan delivery {
 
 // openAll ends after what the line can't pass.
 func (l *Line) openAll(ctx context.Context, messages []log.Message) []item {
-	items := make([]item, 0, len(messages))
-	for _, message := range messages {
-		i := l.open(ctx, message)
-		items = append(items, i)
+	items := l.openEach(ctx, messages)
+	for n, i := range items {
 		if i.poison != nil && !(l.config.Park && errors.Is(i.poison, ErrPoison)) {
-			break
+			return items[:n+1]
 		}
 	}
 	return items
+}
+
+// openEach opens all messages, in one trip to the vault where the decoder can.
+func (l *Line) openEach(ctx context.Context, messages []log.Message) []item {
+	items := make([]item, len(messages))
+	fence := events.FenceSubject(l.config.Organisation)
+	var bodies []events.Stored
+	var at []int // of a body, among the items
+	for n, message := range messages {
+		if message.Subject == fence {
+			items[n].fence, items[n].commit.Position = true, message.Sequence
+			continue
+		}
+		bodies, at = append(bodies, events.Stored{Position: message.Sequence, Body: message.Body}), append(at, n)
+	}
+	for n, opened := range l.decodeEach(ctx, bodies) {
+		items[at[n]] = l.judge(messages[at[n]], opened.Commit, opened.Err)
+	}
+	return items
+}
+
+func (l *Line) decodeEach(ctx context.Context, bodies []events.Stored) []events.Opened {
+	if each, ok := l.config.Decoder.(EachDecoder); ok {
+		return each.DecodeEach(ctx, bodies)
+	}
+	opened := make([]events.Opened, len(bodies))
+	for n, b := range bodies {
+		opened[n].Commit, opened[n].Err = l.config.Decoder.Decode(ctx, b.Position, b.Body)
+	}
+	return opened
 }
 
 // passable are the items above position that can be applied or parked, up to one that the line can't pass yet, and how that one
@@ -74,17 +102,12 @@ func (l *Line) passable(position uint64, items []item) ([]item, error) {
 	return passable, nil
 }
 
-func (l *Line) open(ctx context.Context, message log.Message) item {
-	i := item{fence: message.Subject == events.FenceSubject(l.config.Organisation)}
-	if i.fence {
-		i.commit.Position = message.Sequence
-		return i
-	}
-	commit, err := l.config.Decoder.Decode(ctx, message.Sequence, message.Body)
+// judge says of a commit that was opened, or wasn't, whether the line can apply it.
+func (l *Line) judge(message log.Message, commit events.Commit, err error) item {
 	if err == nil && !l.belongs(message.Subject, commit) {
 		err = ErrForeign
 	}
-	i.commit, i.aggregate = commit, aggregateOf(message, commit, err)
+	i := item{commit: commit, aggregate: aggregateOf(message, commit, err)}
 	i.commit.Position = message.Sequence
 	if err != nil {
 		i.poison = fmt.Errorf("decode %s at %d: %w", l.config.Stream, message.Sequence, err)

@@ -170,14 +170,13 @@ func (f *fold) decodeAhead(ctx context.Context, source Source, queue chan<- chan
 }
 
 func (f *fold) decode(ctx context.Context, messages []log.Message) []item {
-	items := make([]item, 0, len(messages))
-	for _, m := range messages {
+	for n, m := range messages {
 		if m.Sequence > f.upTo {
+			messages = messages[:n]
 			break
 		}
-		items = append(items, f.line.open(ctx, m))
 	}
-	return items
+	return f.line.openEach(ctx, messages)
 }
 
 // take folds one batch. It is done at the end and at poison; anything else that is wrong is an error.

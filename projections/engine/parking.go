@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"iris.example/iris/events/log"
 )
 
 var (
@@ -151,7 +153,7 @@ func (l *Line) readAgain(ctx context.Context, positions []uint64) ([]item, error
 		if err != nil {
 			return nil, err
 		}
-		i := l.open(ctx, message)
+		i := l.openEach(ctx, []log.Message{message})[0]
 		if i.poison != nil && !errors.Is(i.poison, ErrPoison) {
 			return nil, i.poison
 		}

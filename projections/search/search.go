@@ -84,6 +84,30 @@ func (d Decoder) Decode(ctx context.Context, position uint64, body []byte) (even
 	if err != nil {
 		return commit, err
 	}
+	return d.keyed(ctx, commit)
+}
+
+// DecodeEach is Decode of many, in one trip to the vault where the codec can.
+func (d Decoder) DecodeEach(ctx context.Context, bodies []events.Stored) []events.Opened {
+	each, ok := d.Commits.(engine.EachDecoder)
+	if !ok {
+		opened := make([]events.Opened, len(bodies))
+		for i, b := range bodies {
+			opened[i].Commit, opened[i].Err = d.Decode(ctx, b.Position, b.Body)
+		}
+		return opened
+	}
+	opened := each.DecodeEach(ctx, bodies)
+	for i := range opened {
+		if o := &opened[i]; o.Err == nil {
+			o.Commit, o.Err = d.keyed(ctx, o.Commit)
+		}
+	}
+	return opened
+}
+
+// keyed puts the keyed words in the place of each text.
+func (d Decoder) keyed(ctx context.Context, commit events.Commit) (events.Commit, error) {
 	var key func(parts ...string) string
 	for _, e := range commit.Events {
 		said, about := textOf(e.Event)
@@ -91,8 +115,9 @@ func (d Decoder) Decode(ctx context.Context, position uint64, body []byte) (even
 			continue
 		}
 		if key == nil {
+			var err error
 			if key, err = d.Keys.SearchTokens(ctx, commit.Organisation, commit.Aggregate.ID); err != nil {
-				return commit, fmt.Errorf("key the words of a commit at %d: %w", position, err)
+				return commit, fmt.Errorf("key the words of a commit at %d: %w", commit.Position, err)
 			}
 		}
 		said.Plain = strings.Join(Keyed(key, said.Plain, about.Plain.Subject), " ")

@@ -1,0 +1,29 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+
+	"iris.example/iris/projections/engine"
+)
+
+// Grown hands over nothing: a later event may say it anew, or end it.
+func (c *Changes) Grown() []engine.Table { return nil }
+
+// Settled hands over the words of what didn't end, a member's memories side by side.
+func (c *Changes) Settled() []engine.Table {
+	rows := make([]*Row, 0, len(c.Rows))
+	for _, r := range c.Rows {
+		if r != nil {
+			rows = append(rows, r)
+		}
+	}
+	slices.SortFunc(rows, func(x, y *Row) int { return cmp.Or(cmp.Compare(x.MemberID, y.MemberID), cmp.Compare(x.MemoryID, y.MemoryID)) })
+	return []engine.Table{{
+		Name: "memory_search", Len: len(rows), Columns: []string{"member_id", "memory_id", "words", "position"},
+		Row: func(i int) []any {
+			r := rows[i]
+			return []any{engine.UUID(r.MemberID), engine.UUID(r.MemoryID), r.Words, r.Position}
+		},
+	}}
+}
