@@ -36,6 +36,7 @@ var (
 type Directory interface {
 	Resolve(ctx context.Context, org, issuer, subject string) (events.ID, bool, error)
 	MemberExists(ctx context.Context, org string, id events.ID) (bool, error)
+	DisplayName(ctx context.Context, org string, id events.ID) (name string, found bool, err error)
 }
 
 // Acts holds what the acts are carried out with.

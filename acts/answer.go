@@ -131,6 +131,8 @@ func keptAnswer(o runner.Outcome) Kept {
 		switch e := e.Event.(type) {
 		case *events.MemoryKept:
 			kept.MemoryID, kept.RevisionID, kept.Outcome = e.MemoryID, e.RevisionID, events.OutcomeKept
+		case *events.MemoryPromoted:
+			kept.MemoryID, kept.RevisionID, kept.Outcome = e.MemoryID, e.RevisionID, events.OutcomeKept
 		case *events.MemoryStated:
 			kept.MemoryID, kept.RevisionID, kept.Outcome = e.MemoryID, e.RevisionID, events.OutcomeKept
 		case *events.ProposalRefused:

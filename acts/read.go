@@ -69,6 +69,7 @@ type Memory struct {
 	AutoKept           bool                      `json:"autoKept"`
 	ForgetAt           *events.Time              `json:"forgetAt"`
 	OnBehalfOf         *events.ID                `json:"onBehalfOf"`
+	PromotedFrom       *events.ID                `json:"promotedFrom"` // of tier person: the memory of a program that it was
 	CreatedAt          events.Time               `json:"createdAt"`
 	UpdatedAt          events.Time               `json:"updatedAt"`
 	Position           string                    `json:"position"`
@@ -219,6 +220,9 @@ func derive(m *Memory, book *member.State, now events.Time) {
 		return
 	}
 	m.ReferenceCount = entry.ReferenceCount
+	if entry.PromotedFrom != "" {
+		m.PromotedFrom = &entry.PromotedFrom
+	}
 	m.Suppression = entry.Suppressed(now)
 	if reason := book.DerivedSuppression(entry, now); reason != "" {
 		m.DerivedSuppression = &reason

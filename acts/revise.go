@@ -42,7 +42,11 @@ func (c *RevisionConflict) Unwrap() error { return c.cause }
 
 // Revise edits a memory that stands at the revision ifMatch.
 func (a *Acts) Revise(ctx context.Context, c Caller, r Request, memory, ifMatch events.ID, in Edits) (Kept, error) {
-	command := member.Edit{MemoryID: memory, IfMatch: ifMatch, Body: in.Body, Category: in.Category, Subject: in.Subject}
+	known, err := a.known(ctx, c)
+	if err != nil {
+		return Kept{}, err
+	}
+	command := member.Edit{MemoryID: memory, IfMatch: ifMatch, Body: in.Body, Category: in.Category, Subject: in.Subject, Known: known}
 	outcome, err := a.own(ctx, c, r, struct {
 		Edits
 		IfMatch events.ID `json:"ifMatch"`

@@ -54,6 +54,8 @@ type Refusal struct {
 	Missing  []events.ConsentKey // consents that the act needs
 	Existing events.ID           // the memory that stands in the way, if the member may know it
 	Patterns []string            // ids of the screening's patterns that hit
+	Leaks    []screening.Leak    // what must not leave tier individual, and where
+	Field    string              // of which text Leaks are, where it isn't the body
 }
 
 func (r *Refusal) Error() string { return fmt.Sprintf("refused %s (%s)", r.Code, r.Rule) }

@@ -155,5 +155,5 @@ func (c *call) listScope() string {
 			filters[name] = values
 		}
 	}
-	return strings.Join([]string{c.caller.Organisation, string(c.caller.Member), c.route.Pattern, filters.Encode()}, "\x00")
+	return strings.Join([]string{c.caller.Organisation, string(c.caller.Member), concrete(c.route.Pattern, c.part), filters.Encode()}, "\x00")
 }

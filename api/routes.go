@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 
 	"iris.example/iris/acts"
 	"iris.example/iris/events"
@@ -207,7 +208,7 @@ func Routes() []Route {
 			Summary: "This contract", handle: (*API).contract,
 		},
 	}
-	return append(all, settingsRoutes()...)
+	return slices.Concat(all, settingsRoutes(), programRoutes())
 }
 
 func memoryFilters() []Parameter {

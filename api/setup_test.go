@@ -241,7 +241,7 @@ func (b *bundle) mint(c devissuer.Claims) string {
 }
 
 func (b *bundle) member(org, subject string) string {
-	return b.mint(devissuer.Claims{Subject: subject, Client: pages, Organisation: org})
+	return b.mint(devissuer.Claims{Subject: subject, Client: pages, Organisation: org, Permissions: []identity.Permission{identity.AgentMemoryManage}})
 }
 
 func (b *bundle) assistant(org, subject string) string {

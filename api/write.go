@@ -136,6 +136,10 @@ func (x *exchange) refuse(err error) {
 		x.problem(p, conflictProblem{p, conflict.Current, conflict.Named})
 		return
 	}
+	if findings, field, ok := acts.AsScrubFindings(err); ok {
+		x.problem(p, scrubProblemOf(p, findings, field))
+		return
+	}
 	if p.Status == http.StatusUnauthorized {
 		x.w.Header().Set("WWW-Authenticate", challenge(err))
 	}

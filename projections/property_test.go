@@ -38,7 +38,7 @@ func draw(t *rapid.T) *stream {
 	}
 	for range rapid.IntRange(1, 40).Draw(t, "acts") {
 		member := rapid.SampledFrom(members).Draw(t, "member")
-		switch rapid.IntRange(0, 12).Draw(t, "act") {
+		switch rapid.IntRange(0, 13).Draw(t, "act") {
 		case 0:
 			p := s.proposed("claimed")
 			s.commit(member, p)
@@ -105,6 +105,12 @@ func draw(t *rapid.T) *stream {
 				pause := s.paused(l.entry, l.current, until)
 				s.commit(l.member, pause)
 				kept = append(kept, life{l.member, l.entry, pause.RevisionID})
+			}
+		case 13:
+			if l, ok := take(&kept); ok {
+				promotion := s.promoted(l.entry, l.current)
+				s.commit(l.member, promotion)
+				kept = append(kept, life{l.member, promotion.Entry, promotion.RevisionID})
 			}
 		case 12:
 			if l, ok := take(&kept); ok {

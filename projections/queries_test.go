@@ -103,17 +103,25 @@ func TestMemoriesAreListedByFilterAndPage(t *testing.T) {
 	s.commit(member, s.forgotten(gone.Entry, gone.RevisionID))
 	s.commit(member, s.superseded(lost.Entry, lost.RevisionID, active.MemoryID))
 	s.commit(member, s.declined(declined.Entry))
+	promoted := s.stated("p")
+	s.commit(member, promoted)
+	promotion := s.promoted(promoted.Entry, promoted.RevisionID)
+	promotion.Program = "borea"
+	s.commit(member, promotion)
+	ahead := s.proposed("h")
+	s.commit(member, ahead, s.autoKept(ahead.Entry))
 	b.project(s)
 
 	for name, test := range map[string]struct {
 		filter memories.Filter
 		want   []events.ID
 	}{
-		"as a member sees it": {memories.Filter{}, []events.ID{lost.MemoryID, person.MemoryID, second.MemoryID, active.MemoryID}},
-		"tier":                {memories.Filter{Tier: events.TierPerson}, []events.ID{person.MemoryID}},
-		"program":             {memories.Filter{Program: "borea"}, []events.ID{second.MemoryID}},
+		"as a member sees it": {memories.Filter{}, []events.ID{ahead.MemoryID, promotion.MemoryID, lost.MemoryID, person.MemoryID, second.MemoryID, active.MemoryID}},
+		"tier":                {memories.Filter{Tier: events.TierPerson}, []events.ID{promotion.MemoryID, person.MemoryID}},
+		"program":             {memories.Filter{Program: "borea"}, []events.ID{promotion.MemoryID, second.MemoryID}},
 		"category":            {memories.Filter{Category: events.CategoryMedical}, []events.ID{second.MemoryID}},
-		"superseded":          {memories.Filter{Lifecycle: events.LifecycleSuperseded}, []events.ID{lost.MemoryID}},
+		"superseded":          {memories.Filter{Lifecycle: events.LifecycleSuperseded}, []events.ID{promoted.MemoryID, lost.MemoryID}},
+		"kept ahead":          {memories.Filter{AutoKept: true}, []events.ID{ahead.MemoryID}},
 		"drafts":              {memories.Filter{Lifecycle: events.LifecycleDraft}, []events.ID{draft.MemoryID}},
 		"tombstones":          {memories.Filter{Lifecycle: events.LifecycleTombstoned}, []events.ID{declined.MemoryID}},
 		"forgotten":           {memories.Filter{Forgotten: true}, []events.ID{gone.MemoryID}},
@@ -139,7 +147,7 @@ func TestMemoriesAreListedByFilterAndPage(t *testing.T) {
 				break
 			}
 		}
-		require.Equal(t, []events.ID{lost.MemoryID, person.MemoryID, second.MemoryID, active.MemoryID}, seen)
+		require.Equal(t, []events.ID{ahead.MemoryID, promotion.MemoryID, lost.MemoryID, person.MemoryID, second.MemoryID, active.MemoryID}, seen)
 	})
 }
 
@@ -152,7 +160,7 @@ func TestProposalsAreFoundByStateInstantAndCommand(t *testing.T) {
 	s.commit(member, taken)
 	s.commit(member, turned)
 	s.commit(member, lost)
-	s.commit(member, auto, s.kept(auto.Entry, ""))
+	s.commit(member, auto, s.autoKept(auto.Entry))
 	rejected := s.refused(s.id(), events.OutcomeRejected, "injection_suspected")
 	s.commit(member, rejected)
 	s.commit(member, s.kept(taken.Entry, "edited"))

@@ -189,6 +189,14 @@ func (s *stream) autoKept(e events.Entry) *events.MemoryAutoKept {
 	return &events.MemoryAutoKept{Revised: s.revise(e, e.RevisionID), Labels: labels(events.CategoryGoal, profile)}
 }
 
+func (s *stream) promoted(e events.Entry, previous events.ID) *events.MemoryPromoted {
+	entry := s.entry()
+	entry.Tier = events.TierPerson
+	return &events.MemoryPromoted{
+		Entry: entry, From: s.revise(e, previous), Body: events.Hide("promoted"), Labels: labels(events.CategoryGoal, profile), Details: details(),
+	}
+}
+
 func (s *stream) declined(e events.Entry) *events.ProposalDeclined {
 	return &events.ProposalDeclined{Revised: s.revise(e, e.RevisionID), Print: events.Hide("print")}
 }

@@ -109,6 +109,12 @@ func filled(t *testing.T, typ events.Type) events.Event {
 		return &events.OptOutsChanged{OptOuts: events.Hide([]events.OptOut{{Kind: events.OptOutCategory, Key: "work"}})}
 	case events.TypeDeclinedLifted:
 		return &events.DeclinedLifted{MemoryID: someID, Print: events.Hide("p")}
+	case events.TypeMemoryPromoted:
+		promoted := entry
+		promoted.Tier, promoted.Origin = events.TierPerson, events.OriginUserConfirmed
+		from := revised
+		from.Tier = events.TierIndividual
+		return &events.MemoryPromoted{Entry: promoted, From: from, Body: body, Labels: labels, Details: details}
 	case events.TypeMemoryAutoKept:
 		return &events.MemoryAutoKept{Revised: revised, Labels: labels}
 	case events.TypeRecallResolved:

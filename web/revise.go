@@ -230,6 +230,10 @@ func eventWords(t events.Type) string {
 		return "You said it"
 	case events.TypeMemoryKept:
 		return "You said yes to it"
+	case events.TypeMemoryAutoKept:
+		return "Kept without asking, as you have set it"
+	case events.TypeMemoryPromoted:
+		return "Taken from a program to you"
 	case events.TypeMemoryRevised:
 		return "You edited it"
 	case events.TypeMemoryPaused:

@@ -145,10 +145,10 @@ func (s *State) conflict(draft *Entry, labels events.Labels, claim recall.Claim,
 	if labels.Subject == "" {
 		return nil, nil, ""
 	}
-	key := recall.ConflictKey(labels.Category, draft.actorHandle(), labels.Subject)
-	for _, e := range s.Entries {
-		if e.MemoryID == draft.MemoryID || !e.Kept(now) || e.Tier != draft.Tier || e.Program != draft.Program ||
-			e.Labels.Scope != labels.Scope || recall.ConflictKey(e.Labels.Category, e.actorHandle(), e.Labels.Subject) != key {
+	about := recall.ConflictKey(labels.Category, draft.actorHandle(), labels.Subject)
+	for _, id := range s.ByAbout[about] {
+		e := s.Entries[id]
+		if id == draft.MemoryID || !e.Kept(now) || !sameNamespace(e, draft) || e.Labels.Scope != labels.Scope || e.about() != about {
 			continue
 		}
 		won, by := recall.Conflict(claim, recall.Claim{Origin: e.Origin, At: e.UpdatedAt, RevisionID: e.RevisionID})
@@ -159,6 +159,11 @@ func (s *State) conflict(draft *Entry, labels events.Labels, claim recall.Claim,
 	}
 	slices.SortFunc(losers, func(a, b *Entry) int { return cmp.Compare(a.MemoryID, b.MemoryID) })
 	return losers, nil, rule
+}
+
+// sameNamespace: within one book that is the tier, and the program where the tier is the program's (spec 1.2).
+func sameNamespace(a, b *Entry) bool {
+	return a.Tier == b.Tier && (a.Tier == events.TierPerson || a.Program == b.Program)
 }
 
 func (s *State) supersede(losers []*Entry, winner events.ID, rule string, env aggregates.Env, firstID int) []events.Event {

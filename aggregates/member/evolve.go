@@ -1,6 +1,11 @@
 package member
 
-import "iris.example/iris/events"
+import (
+	"slices"
+
+	"iris.example/iris/events"
+	"iris.example/iris/recall"
+)
 
 // Evolve applies an event to the book, in place. It never refuses: what is on the stream happened.
 func Evolve(s *State, r events.Recorded) *State {
@@ -62,6 +67,8 @@ func Evolve(s *State, r events.Recorded) *State {
 		if entry := s.revised(e.Revised, r); entry != nil {
 			s.keepAhead(entry, e)
 		}
+	case *events.MemoryPromoted:
+		s.promoted(e, r)
 	case *events.SettingsChanged:
 		s.set(e)
 	case *events.OptOutsChanged:
@@ -88,13 +95,29 @@ func (s *State) begin(e events.Entry, r events.Recorded, body events.Secret[stri
 		CreatedAt: r.RecordedAt, UpdatedAt: r.RecordedAt, Provenance: []Provenance{provenance(r)},
 	}
 	s.Entries[e.MemoryID] = entry
-	s.byText(entry)
+	s.index(entry)
 	return entry
 }
 
-func (s *State) byText(e *Entry) {
-	print := e.Details.Prints.Text
-	s.ByText[print] = append(s.ByText[print], e.MemoryID)
+// index notes where to look for an entry. It is never taken out again: whoever looks checks what is so.
+func (s *State) index(e *Entry) {
+	if text := e.Details.Prints.Text; text != "" {
+		note(s.ByText, text, e.MemoryID)
+	}
+	if about := e.about(); about != "" {
+		note(s.ByAbout, about, e.MemoryID)
+	}
+}
+
+func note(index map[string][]events.ID, key string, id events.ID) {
+	if !slices.Contains(index[key], id) {
+		index[key] = append(index[key], id)
+	}
+}
+
+// about is the entry's conflict key; empty: it conflicts with nothing (spec 1.6).
+func (e *Entry) about() string {
+	return recall.ConflictKey(e.Labels.Category, e.actorHandle(), e.Labels.Subject)
 }
 
 // revised mints the next revision of an entry; nil when the book has none of that id, which only a stream that was changed can
@@ -119,8 +142,8 @@ func (s *State) keep(e *Entry, k *events.MemoryKept) {
 	}
 	if k.Details != nil {
 		e.Details = k.Details.Plain
-		s.byText(e)
 	}
+	s.index(e)
 }
 
 func (s *State) keepAhead(e *Entry, k *events.MemoryAutoKept) {

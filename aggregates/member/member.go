@@ -27,6 +27,7 @@ type State struct {
 
 	Entries  map[events.ID]*Entry
 	ByText   map[string][]events.ID         // entries that have, or had, a text of this print: where to look, not what is so
+	ByAbout  map[string][]events.ID         // the same by conflict key
 	Consents map[events.ConsentKey]*Consent // the newest event of each key
 	Declined map[string]DeclinedFact        // by fact print: what must not be proposed again (spec 1.8)
 	Settings Settings
@@ -54,7 +55,8 @@ type Entry struct {
 	BeforeForget                                    events.Lifecycle // what a restore returns to; empty when not forgotten
 	LeavesAt                                        *events.Time     // set by the end of the membership: from then on softly forgotten
 	ReferenceCount                                  int
-	AutoKept                                        bool // kept ahead of an answer, and nothing said about it since
+	PromotedFrom                                    events.ID // of tier person: the memory of the program that it was
+	AutoKept                                        bool      // kept ahead of an answer, and nothing said about it since
 	CreatedAt, UpdatedAt                            events.Time
 	Provenance                                      []Provenance
 }
@@ -79,7 +81,7 @@ type Consent struct {
 func Initial(org string, id events.ID) *State {
 	return &State{
 		Organisation: org, ID: id, Programs: map[string]events.Time{}, Entries: map[events.ID]*Entry{},
-		ByText: map[string][]events.ID{}, Consents: map[events.ConsentKey]*Consent{}, Declined: map[string]DeclinedFact{},
+		ByText: map[string][]events.ID{}, ByAbout: map[string][]events.ID{}, Consents: map[events.ConsentKey]*Consent{}, Declined: map[string]DeclinedFact{},
 		Left: map[string]Leaving{}, Roles: map[string]events.Time{}, InspectionRoles: map[string]events.Time{},
 		Settings: Settings{AutoKeep: map[string]bool{}, ImplicitPromotion: true},
 	}
@@ -200,6 +202,7 @@ type (
 	Forget struct {
 		MemoryID     events.ID
 		DontAskAgain bool
+		Program      string // the memory must be the member's own tier 1 of it; empty: any of the member's
 	}
 	// Grant gives a consent under a published text.
 	Grant struct {
@@ -299,6 +302,8 @@ func Decide(s *State, c Command, env aggregates.Env) ([]events.Event, error) {
 		return optOut(s, c, env)
 	case LiftDeclined:
 		return liftDeclined(s, c)
+	case Promote:
+		return promote(s, c, env)
 	}
 	return nil, aggregates.Refuse("command_unknown", "spec 9.2")
 }

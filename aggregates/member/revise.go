@@ -8,6 +8,7 @@ import (
 	"iris.example/iris/aggregates"
 	"iris.example/iris/events"
 	"iris.example/iris/recall"
+	"iris.example/iris/screening"
 )
 
 type (
@@ -19,6 +20,7 @@ type (
 		Body     *string
 		Category *events.Category
 		Subject  *string
+		Known    screening.Known // what the scrubber can't know of itself, for a memory of tier person
 	}
 	// Pause stops a memory from being used, until an instant or until it is resumed.
 	Pause struct {
@@ -102,6 +104,11 @@ func edit(s *State, c Edit, env aggregates.Env) ([]events.Event, error) {
 	if k.body == nil && k.labels.Category == e.Labels.Category && k.labels.Subject == e.Labels.Subject {
 		return nil, nil
 	}
+	if e.Tier == events.TierPerson {
+		if err := s.leaks(k.details, k.labels.Subject, changed(k.body), c.Known, env); err != nil {
+			return nil, err
+		}
+	}
 	if known := s.livingText(k.details.Prints.Text, env.Now); k.body != nil && known != nil && known.MemoryID != e.MemoryID {
 		return nil, &aggregates.Refusal{Code: "duplicate", Rule: "spec 1.8", Existing: known.MemoryID}
 	}
@@ -131,6 +138,13 @@ func edit(s *State, c Edit, env aggregates.Env) ([]events.Event, error) {
 		return nil, &aggregates.Refusal{Code: "kept-existing", Rule: rule, Existing: winner.MemoryID}
 	}
 	return append([]events.Event{event}, s.supersede(superseded, event.MemoryID, rule, env, 2)...), nil
+}
+
+func changed(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
 }
 
 func editedAs(e *Entry, c Edit, env aggregates.Env) (kept, error) {
@@ -220,7 +234,11 @@ func restore(s *State, c Restore, env aggregates.Env) ([]events.Event, error) {
 	if before == "" {
 		before = e.Lifecycle // the program was left: nobody forgot this one
 	}
-	return []events.Event{&events.MemoryRestored{Revised: e.revise(env.NewID(0)), Lifecycle: before}}, nil
+	decided := []events.Event{&events.MemoryRestored{Revised: e.revise(env.NewID(0)), Lifecycle: before}}
+	if from := s.promotedFrom(e); from != nil && from.ForgetAt != nil && !from.Gone(env.Now) {
+		decided = append(decided, &events.MemoryRestored{Revised: from.revise(env.NewID(1)), Lifecycle: from.BeforeForget})
+	}
+	return decided, nil
 }
 
 func (s *State) reviseText(e *Entry, r *events.MemoryRevised) {
@@ -228,7 +246,7 @@ func (s *State) reviseText(e *Entry, r *events.MemoryRevised) {
 	e.Body, e.BodyCommitment = r.Body.Plain, r.Body.Sealed.Commitment
 	e.Labels, e.LabelsCommitment = r.Labels.Plain, r.Labels.Sealed.Commitment
 	e.Details = r.Details.Plain
-	s.byText(e)
+	s.index(e)
 }
 
 // pauseEntry: the suppressions of other reasons are set by nothing yet; when they are, this slot is no longer the pause's alone.

@@ -70,6 +70,8 @@ type then struct {
 	Nothing bool
 	Refused string
 	Missing []events.ConsentKey
+	Leaks   []screening.Item // what the scrubber found
+	Field   string           // where, if not in the body
 }
 
 type expected struct {
@@ -182,6 +184,8 @@ func madeBy(decided []events.Event) events.ID {
 			return e.MemoryID
 		case *events.MemoryStated:
 			return e.MemoryID
+		case *events.MemoryPromoted:
+			return e.MemoryID
 		case *events.ProposalRefused:
 			return e.ProposalID
 		}
@@ -198,6 +202,10 @@ func (a act) command(w *world) member.Command {
 			by.Client, by.Producer = "", a.Producer
 		}
 		return member.Propose{Draft: a.draft(), ByMessage: a.ByMessage, ProposedBy: by}
+	case "promote":
+		return member.Promote{MemoryID: w.id(a.Of), Program: or(a.Program, "default"), Known: screening.Known{
+			Organisations: []string{"Acme Works"}, Programs: []string{"atlas"}, Members: []string{"Ada Lovelace"},
+		}}
 	case "settings":
 		return member.ChangeSettings{AutoKeep: a.AutoKeep, ImplicitPromotion: a.Implicit}
 	case "opt-out":
@@ -339,6 +347,12 @@ func (s story) tell(t *testing.T) {
 		require.Equal(t, s.Then.Refused, refusal.Code)
 		require.NotEmpty(t, refusal.Rule, "a refusal names its rule")
 		require.Equal(t, s.Then.Missing, refusal.Missing)
+		require.Equal(t, s.Then.Field, refusal.Field)
+		var items []screening.Item
+		for _, leak := range refusal.Leaks {
+			items = append(items, leak.Item)
+		}
+		require.Equal(t, s.Then.Leaks, items)
 		require.Empty(t, decided, "a refusal changes nothing")
 		return
 	}
@@ -384,6 +398,9 @@ func (x expected) check(t *testing.T, w *world, got events.Event) {
 		}
 	case *events.MemoryResumed:
 		of = e.MemoryID
+	case *events.MemoryPromoted:
+		seen.Body, seen.Category, seen.Scope, seen.Origin, of = &e.Body.Plain, e.Labels.Plain.Category, e.Labels.Plain.Scope.Kind, e.Origin, e.From.MemoryID
+		require.Empty(t, e.Details.Plain.SourceRefs, "provenance isn't copied")
 	case *events.MemoryAutoKept:
 		seen.Category, seen.Scope, of = e.Labels.Plain.Category, e.Labels.Plain.Scope.Kind, e.MemoryID
 	case *events.SettingsChanged:

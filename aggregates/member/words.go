@@ -48,6 +48,9 @@ func stateWords(s *State, c StateWords, env aggregates.Env) ([]events.Event, err
 // forgotten like the rest; it stays superseded.
 func forget(s *State, c Forget, env aggregates.Env) ([]events.Event, error) {
 	e, err := s.entry(c.MemoryID)
+	if err == nil && c.Program != "" {
+		e, err = s.ownIn(c.Program, c.MemoryID)
+	}
 	switch {
 	case err != nil:
 		return nil, err
@@ -56,9 +59,14 @@ func forget(s *State, c Forget, env aggregates.Env) ([]events.Event, error) {
 	case !e.Kept(env.Now) && !e.outlived(env.Now):
 		return nil, refuseMove()
 	}
-	event := &events.MemoryForgotten{Revised: e.revise(env.NewID(0)), ForgetAt: plus(env.Now, env.Policy.ForgetGrace())}
+	forgetAt := plus(env.Now, env.Policy.ForgetGrace())
+	event := &events.MemoryForgotten{Revised: e.revise(env.NewID(0)), ForgetAt: forgetAt}
 	if c.DontAskAgain {
 		event.Print = events.Hide(e.Details.Prints.Fact)
 	}
-	return []events.Event{event}, nil
+	decided := []events.Event{event}
+	if from := s.promotedFrom(e); from != nil && from.outlived(env.Now) && !from.Forgotten(env.Now) {
+		decided = append(decided, &events.MemoryForgotten{Revised: from.revise(env.NewID(1)), ForgetAt: forgetAt})
+	}
+	return decided, nil
 }

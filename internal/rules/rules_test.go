@@ -118,7 +118,7 @@ func TestDependenciesPointInward(t *testing.T) {
 		"projections":  {"events", "events/log", "policy", "projections", "recall"},
 		"runner":       {"aggregates", "events", "events/log", "policy", "screening"},
 		"recalls":      {"aggregates", "events", "events/log", "policy", "recall", "runner"},
-		"acts":         {"aggregates", "events", "events/log", "identity", "policy", "projections", "recall", "recalls", "receipts", "runner"},
+		"acts":         {"aggregates", "events", "events/log", "identity", "policy", "projections", "recall", "recalls", "receipts", "runner", "screening"},
 		"evidence":     {"internal/dirlock"},
 		"workers":      {"acts", "boundary", "events", "events/log", "evidence", "problems", "projections", "workers"},
 		"demo":         {"acts"},

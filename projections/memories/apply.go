@@ -59,6 +59,8 @@ func revisedBy(e events.Event) *events.Revised {
 		return &event.Revised
 	case *events.MemoryAutoKept:
 		return &event.Revised
+	case *events.MemoryPromoted:
+		return &event.From
 	}
 	return nil
 }
@@ -75,6 +77,8 @@ func (c *Changes) Apply(e events.Recorded) error {
 			r.Lifecycle, r.Origin = events.LifecycleActive, event.Origin
 			r.label(event.Labels.Plain)
 		})
+	case *events.MemoryPromoted:
+		return c.promote(e, event)
 	case *events.MemoryAutoKept:
 		return c.revise(e, event.Revised, func(r *Record) {
 			r.Lifecycle, r.AutoKept = events.LifecycleActive, true
@@ -120,12 +124,26 @@ func (c *Changes) begin(e events.Recorded, entry events.Entry, labels events.Lab
 	}
 	r.label(labels)
 	c.Records[r.MemoryID] = r
-	c.minted(e, r)
+	c.minted(e, r, sealed(e))
 	return nil
+}
+
+// promote begins the memory of tier person, and ends the one that it came from: the texts in the event are the new one's.
+func (c *Changes) promote(e events.Recorded, event *events.MemoryPromoted) error {
+	if err := c.begin(e, event.Entry, event.Labels.Plain, events.LifecycleActive); err != nil {
+		return err
+	}
+	return c.reviseWith(e, event.From, texts{}, func(r *Record) {
+		r.Lifecycle, r.PromotedTo = events.LifecycleSuperseded, &event.MemoryID
+	})
 }
 
 // revise checks that the event follows from the row: same member, and the revision that it says it follows.
 func (c *Changes) revise(e events.Recorded, revised events.Revised, change func(*Record)) error {
+	return c.reviseWith(e, revised, sealed(e), change)
+}
+
+func (c *Changes) reviseWith(e events.Recorded, revised events.Revised, said texts, change func(*Record)) error {
 	r := c.Records[revised.MemoryID]
 	switch {
 	case r == nil || r.MemberID != e.Aggregate.ID:
@@ -136,7 +154,7 @@ func (c *Changes) revise(e events.Recorded, revised events.Revised, change func(
 	change(r)
 	r.Revision++
 	r.RevisionID, r.PreviousRevisionID = revised.RevisionID, &revised.PreviousRevisionID
-	c.minted(e, r)
+	c.minted(e, r, said)
 	return nil
 }
 
@@ -150,21 +168,23 @@ func (c *Changes) bury(proposal events.ID) {
 }
 
 // minted stamps the record and writes the revision down.
-func (c *Changes) minted(e events.Recorded, r *Record) {
-	body, labels, details := sealed(e)
+func (c *Changes) minted(e events.Recorded, r *Record, said texts) {
 	r.UpdatedAt, r.Position = e.RecordedAt.Time, e.Position
-	r.Body, r.Labels, r.Details = newer(body, r.Body), newer(labels, r.Labels), newer(details, r.Details)
+	r.Body, r.Labels, r.Details = newer(said.body, r.Body), newer(said.labels, r.Labels), newer(said.details, r.Details)
 	c.changed[r.MemoryID] = true
 	c.Revisions = append(c.Revisions, Revision{
 		MemberID: r.MemberID, MemoryID: r.MemoryID, Revision: r.Revision, RevisionID: r.RevisionID,
 		PreviousRevisionID: r.PreviousRevisionID, Lifecycle: r.Lifecycle, EventID: e.ID, EventType: e.Type,
-		ActorKind: e.Actor.Kind, ActorID: e.Actor.ID, At: e.RecordedAt.Time, Body: body, Labels: labels, Details: details,
+		ActorKind: e.Actor.Kind, ActorID: e.Actor.ID, At: e.RecordedAt.Time, Body: said.body, Labels: said.labels, Details: said.details,
 		Position: e.Position,
 	})
 }
 
+// texts are what an event says of a memory. Nil: what it said before stays.
+type texts struct{ body, labels, details *events.Placed }
+
 // sealed takes the text out of an event. What else it seals is not a memory's: a print belongs to the register.
-func sealed(e events.Recorded) (body, labels, details *events.Placed) {
+func sealed(e events.Recorded) texts {
 	placed := e.Placed()
 	field := func(name string) *events.Placed {
 		if p, ok := placed[name]; ok {
@@ -172,7 +192,7 @@ func sealed(e events.Recorded) (body, labels, details *events.Placed) {
 		}
 		return nil
 	}
-	return field("body"), field("labels"), field("details")
+	return texts{field("body"), field("labels"), field("details")}
 }
 
 func newer(now, before *events.Placed) *events.Placed {

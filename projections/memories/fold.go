@@ -41,7 +41,7 @@ func (c *Changes) Settled() []engine.Table {
 		Name: "memory_records", Len: len(rows),
 		Columns: []string{
 			"member_id", "memory_id", "namespace", "tier", "kind", "program", "scope_kind", "scope_key", "adapter_scope", "tenant_id", "category",
-			"origin", "lifecycle", "revision", "revision_id", "previous_revision_id", "on_behalf_of", "body", "labels", "details", "forget_at", "auto_kept",
+			"origin", "lifecycle", "revision", "revision_id", "previous_revision_id", "on_behalf_of", "body", "labels", "details", "forget_at", "auto_kept", "promoted_to",
 			"created_at", "updated_at", "position",
 		},
 		Row: func(i int) []any {
@@ -49,7 +49,7 @@ func (c *Changes) Settled() []engine.Table {
 			return []any{
 				engine.UUID(r.MemberID), engine.UUID(r.MemoryID), r.Namespace, string(r.Tier), string(r.Kind), r.Program, r.ScopeKind, r.ScopeKey,
 				r.AdapterScope, r.TenantID, r.Category, string(r.Origin), string(r.Lifecycle), r.Revision, engine.UUID(r.RevisionID),
-				engine.OptionalUUID(r.PreviousRevisionID), engine.OptionalUUID(r.OnBehalfOf), r.Body.JSON(), r.Labels.JSON(), r.Details.JSON(), r.ForgetAt, r.AutoKept,
+				engine.OptionalUUID(r.PreviousRevisionID), engine.OptionalUUID(r.OnBehalfOf), r.Body.JSON(), r.Labels.JSON(), r.Details.JSON(), r.ForgetAt, r.AutoKept, engine.OptionalUUID(r.PromotedTo),
 				r.CreatedAt, r.UpdatedAt, r.Position,
 			}
 		},

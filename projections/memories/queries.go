@@ -12,9 +12,9 @@ import (
 
 const recordColumns = `member_id, memory_id, namespace, tier, kind, program, scope_kind, scope_key, adapter_scope, tenant_id,
 	category, origin, lifecycle, revision, revision_id, previous_revision_id, on_behalf_of, body, labels, details,
-	forget_at, auto_kept, created_at, updated_at, position`
+	forget_at, auto_kept, promoted_to, created_at, updated_at, position`
 
-// Filter narrows a list. Empty fields don't. With no Lifecycle, drafts and tombstones are left out; Forgotten asks for the softly
+// Filter narrows a list. Empty fields don't. With no Lifecycle, drafts, tombstones and what became a memory of tier person are left out; Forgotten asks for the softly
 // forgotten ones that can still be taken back at Now, which are in no other list (spec 1.2, 1.5).
 type Filter struct {
 	Tier      events.Tier
@@ -30,7 +30,7 @@ type Filter struct {
 const listRecords = `SELECT ` + recordColumns + ` FROM memory_records
 	WHERE organization_id = $1 AND member_id = $2::text::uuid AND (position, memory_id) < ($3, $4::text::uuid)
 		AND ($5 = '' OR tier = $5) AND ($6 = '' OR program = $6) AND ($7 = '' OR category = $7)
-		AND (lifecycle = $8 OR $8 = '' AND lifecycle NOT IN ('draft', 'tombstoned'))
+		AND (lifecycle = $8 OR $8 = '' AND lifecycle NOT IN ('draft', 'tombstoned') AND (promoted_to IS NULL OR $9))
 		AND (forget_at IS NOT NULL) = $9 AND (forget_at IS NULL OR forget_at > $10)
 		AND ($11::text[] IS NULL OR memory_id IN (SELECT memory_id FROM memory_search
 			WHERE organization_id = $1 AND member_id = $2::text::uuid AND words @> $11))

@@ -35,7 +35,8 @@ type Record struct {
 	Labels             *events.Placed       `db:"labels"`
 	Details            *events.Placed       `db:"details"`
 	ForgetAt           *time.Time           `db:"forget_at"`
-	AutoKept           bool                 `db:"auto_kept"` // kept ahead of an answer, and nothing said about it since
+	AutoKept           bool                 `db:"auto_kept"`   // kept ahead of an answer, and nothing said about it since
+	PromotedTo         *events.ID           `db:"promoted_to"` // the memory of tier person that this one became
 	CreatedAt          time.Time            `db:"created_at"`
 	UpdatedAt          time.Time            `db:"updated_at"`
 	Position           uint64               `db:"position"` // of the commit of the current revision

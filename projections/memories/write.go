@@ -14,7 +14,7 @@ import (
 // The text stays where it is: only a revision that changes it brings another, see upsertRecords.
 const loadRecords = `SELECT member_id, memory_id, namespace, tier, kind, program, scope_kind, scope_key, adapter_scope, tenant_id,
 		category, origin, lifecycle, revision, revision_id, previous_revision_id, on_behalf_of,
-		NULL::jsonb AS body, NULL::jsonb AS labels, NULL::jsonb AS details, forget_at, auto_kept, created_at, updated_at, position
+		NULL::jsonb AS body, NULL::jsonb AS labels, NULL::jsonb AS details, forget_at, auto_kept, promoted_to, created_at, updated_at, position
 	FROM memory_records WHERE organization_id = $1 AND memory_id = ANY ($2::text[]::uuid[])
 	ORDER BY memory_id FOR UPDATE`
 
@@ -36,22 +36,22 @@ func (c *Changes) Load(b *pgx.Batch) {
 // A sealed field that is NULL here is one that no event of this transaction brought: what the row has stays.
 const upsertRecords = `INSERT INTO memory_records AS m (organization_id, member_id, memory_id, namespace, tier, kind, program,
 		scope_kind, scope_key, adapter_scope, tenant_id, category, origin, lifecycle, revision, revision_id,
-		previous_revision_id, on_behalf_of, body, labels, details, forget_at, auto_kept, created_at, updated_at, position)
+		previous_revision_id, on_behalf_of, body, labels, details, forget_at, auto_kept, promoted_to, created_at, updated_at, position)
 	SELECT $1, member_id::uuid, memory_id::uuid, namespace, tier, kind, program,
 		scope_kind, scope_key, adapter_scope, tenant_id, category, origin, lifecycle, revision, revision_id::uuid,
-		previous_revision_id::uuid, on_behalf_of::uuid, body, labels, details, forget_at, auto_kept, created_at, updated_at, position
+		previous_revision_id::uuid, on_behalf_of::uuid, body, labels, details, forget_at, auto_kept, promoted_to::uuid, created_at, updated_at, position
 	FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
 		$8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::integer[], $16::text[],
-		$17::text[], $18::text[], $19::jsonb[], $20::jsonb[], $21::jsonb[], $22::timestamptz[], $23::boolean[], $24::timestamptz[], $25::timestamptz[], $26::bigint[])
+		$17::text[], $18::text[], $19::jsonb[], $20::jsonb[], $21::jsonb[], $22::timestamptz[], $23::boolean[], $24::text[], $25::timestamptz[], $26::timestamptz[], $27::bigint[])
 		AS r (member_id, memory_id, namespace, tier, kind, program,
 		scope_kind, scope_key, adapter_scope, tenant_id, category, origin, lifecycle, revision, revision_id,
-		previous_revision_id, on_behalf_of, body, labels, details, forget_at, auto_kept, created_at, updated_at, position)
+		previous_revision_id, on_behalf_of, body, labels, details, forget_at, auto_kept, promoted_to, created_at, updated_at, position)
 	ON CONFLICT (organization_id, memory_id) DO UPDATE SET
 		scope_kind = excluded.scope_kind, scope_key = excluded.scope_key, adapter_scope = excluded.adapter_scope,
 		tenant_id = excluded.tenant_id, category = excluded.category, origin = excluded.origin, lifecycle = excluded.lifecycle,
 		revision = excluded.revision, revision_id = excluded.revision_id, previous_revision_id = excluded.previous_revision_id,
 		body = coalesce(excluded.body, m.body), labels = coalesce(excluded.labels, m.labels),
-		details = coalesce(excluded.details, m.details), forget_at = excluded.forget_at, auto_kept = excluded.auto_kept, updated_at = excluded.updated_at,
+		details = coalesce(excluded.details, m.details), forget_at = excluded.forget_at, auto_kept = excluded.auto_kept, promoted_to = excluded.promoted_to, updated_at = excluded.updated_at,
 		position = excluded.position
 	WHERE m.position <= excluded.position`
 
@@ -109,6 +109,7 @@ func queueRecords(b *pgx.Batch, org string, rows []*Record) {
 		engine.Column(rows, func(r *Record) []byte { return r.Details.JSON() }),
 		engine.Column(rows, func(r *Record) *time.Time { return r.ForgetAt }),
 		engine.Column(rows, func(r *Record) bool { return r.AutoKept }),
+		engine.Column(rows, func(r *Record) *events.ID { return r.PromotedTo }),
 		engine.Column(rows, func(r *Record) time.Time { return r.CreatedAt }),
 		engine.Column(rows, func(r *Record) time.Time { return r.UpdatedAt }),
 		engine.Column(rows, func(r *Record) uint64 { return r.Position }),

@@ -133,6 +133,8 @@ func textOf(e events.Event) (*events.Secret[string], *events.Secret[events.Label
 		return &e.Body, &e.Labels
 	case *events.MemoryStated:
 		return &e.Body, &e.Labels
+	case *events.MemoryPromoted:
+		return &e.Body, &e.Labels
 	case *events.MemoryRevised:
 		return &e.Body, &e.Labels
 	case *events.MemoryKept:
