@@ -228,17 +228,34 @@ func TestAFenceWithoutAnAnswerIsNoAnswer(t *testing.T) {
 	}
 }
 
+// founding is a log whose organisations somebody with more rights founds.
+type founding struct {
+	eventlog.Log
+	founder *eventlog.JetStream
+}
+
+func (f founding) CreateOrganisation(ctx context.Context, org string) error {
+	return f.founder.CreateOrganisation(ctx, org)
+}
+
 // A leader that is cut off may still answer what it knows. Nothing is said on its word.
 func TestACutOffLeaderIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	c := natscluster.Start(t, natscluster.Config{})
 	l, err := eventlog.New(c.Connect(t), eventlog.Config{Replicas: 3})
 	require.NoError(t, err)
-	b := setup(t, l)
+	founder, err := eventlog.New(c.ConnectProvisioner(t), eventlog.Config{Replicas: 3})
+	require.NoError(t, err)
+	b := setup(t, founding{l, founder})
 	answer, err := b.recall(b.service(l))
 	require.NoError(t, err)
 	require.Equal(t, []events.ID{b.memory}, answer.Envelope.ReturnedIDs)
 	require.Len(t, b.fences(), 1)
+	last, err := l.LastCommit(b.ctx, org)
+	require.NoError(t, err)
+	head, err := l.Head(b.ctx, org, events.Member(person))
+	require.NoError(t, err)
+	require.Equal(t, head, last.Sequence, "a fence behind it is stepped over")
 
 	leader := c.Leader(t, events.StreamFor(org))
 	alone, err := eventlog.New(c.ConnectTo(t, leader), eventlog.Config{Replicas: 3, WriteTimeout: time.Second, ReadTimeout: time.Second})

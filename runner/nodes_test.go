@@ -22,6 +22,9 @@ import (
 func nodes(t *testing.T) map[string][]*eventlog.JetStream {
 	t.Helper()
 	cluster, single := natscluster.Start(t, natscluster.Config{}), testkit.NATS(t)
+	founder, err := eventlog.New(cluster.ConnectProvisioner(t), eventlog.Config{Replicas: 3})
+	require.NoError(t, err)
+	require.NoError(t, founder.CreateOrganisation(t.Context(), org))
 	logs := map[string][]*eventlog.JetStream{}
 	for node := range 3 {
 		three, err := eventlog.New(cluster.ConnectTo(t, node), eventlog.Config{Replicas: 3})
@@ -31,6 +34,9 @@ func nodes(t *testing.T) map[string][]*eventlog.JetStream {
 		t.Cleanup(conn.Close)
 		one, err := eventlog.New(conn, eventlog.Config{})
 		require.NoError(t, err)
+		if node == 0 {
+			require.NoError(t, one.CreateOrganisation(t.Context(), org))
+		}
 		logs["three nodes"], logs["one node"] = append(logs["three nodes"], three), append(logs["one node"], one)
 	}
 	return logs
@@ -44,7 +50,6 @@ func TestRetriesComeToTheSameOnOneNodeAndOnThree(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			t.Cleanup(cancel)
-			require.NoError(t, logs[0].CreateOrganisation(ctx, org))
 			b := setup()
 			b.open(t, b.process(t, logs[0]))
 			head := func() uint64 {

@@ -25,6 +25,24 @@ func clustered(t *testing.T, c *natscluster.Cluster) (*log.JetStream, *nats.Conn
 	return l, conn
 }
 
+// founder makes streams, which no running process has the right to.
+func founder(t *testing.T, c *natscluster.Cluster) *log.JetStream {
+	t.Helper()
+	l, err := log.New(c.ConnectProvisioner(t), log.Config{Replicas: 3})
+	require.NoError(t, err)
+	return l
+}
+
+// founding is a log whose organisations somebody else founds.
+type founding struct {
+	log.Log
+	founder *log.JetStream
+}
+
+func (f founding) CreateOrganisation(ctx context.Context, org string) error {
+	return f.founder.CreateOrganisation(ctx, org)
+}
+
 // The rules that hold on one node hold on three, with the rights that Iris has there.
 func TestCluster(t *testing.T) {
 	t.Parallel()
@@ -36,7 +54,8 @@ func TestCluster(t *testing.T) {
 			require.NoError(t, err)
 			b.Others = append(b.Others, l)
 		}
-		b.Log = log.NewGrouped(b.Others[0].(*log.JetStream)) // what waits together goes together, beside two that know nothing of it
+		// What waits together goes together, beside two that know nothing of it.
+		b.Log = founding{log.NewGrouped(b.Others[0].(*log.JetStream)), founder(t, c)}
 		return b
 	})
 }
@@ -48,7 +67,7 @@ func TestFollowerLivesThroughTheLossOfALeader(t *testing.T) {
 	l, _ := clustered(t, c)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
-	require.NoError(t, l.CreateOrganisation(ctx, "acme"))
+	require.NoError(t, founder(t, c).CreateOrganisation(ctx, "acme"))
 	w := &writer{log: l, member: member()}
 	f, err := l.Follow(ctx, "IRIS_ACME", 0)
 	require.NoError(t, err)
@@ -80,7 +99,7 @@ func TestLeaderChangesLoseNothing(t *testing.T) {
 	l, conn := clustered(t, c)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
-	require.NoError(t, l.CreateOrganisation(ctx, "acme"))
+	require.NoError(t, founder(t, c).CreateOrganisation(ctx, "acme"))
 
 	writing, stop := context.WithCancel(ctx)
 	all := make([]*writer, writers)

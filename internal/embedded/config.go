@@ -12,7 +12,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/url"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -95,17 +94,4 @@ func splitPort(address string) (host string, port int, err error) {
 	}
 	port, err = strconv.Atoi(text)
 	return host, port, err
-}
-
-// external addresses databases and roles of a server of one's own: every connection is the superuser's and takes the role it
-// needs, so that row-level security holds it as it does elsewhere.
-type external struct{ base *url.URL }
-
-func (e external) URL(database, role string) string {
-	u := *e.base
-	u.Path = "/" + database
-	q := u.Query()
-	q.Set("options", "-c role="+role)
-	u.RawQuery = q.Encode()
-	return u.String()
 }

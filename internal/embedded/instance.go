@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/nats-io/nats.go"
 	"golang.org/x/sync/errgroup"
 
@@ -46,7 +44,7 @@ type Instance struct {
 	NATS      *natsserver.Server
 	Issuer    *devissuer.Issuer
 	postgres  *pgserver.Server // nil with a server of one's own
-	databases databases
+	databases assembly.Databases
 	conn      *nats.Conn
 	models    *reader.Reader
 	projector *projector.Worker
@@ -74,14 +72,9 @@ type Instance struct {
 	failed      chan error
 }
 
-// databases addresses a database as a role.
-type databases interface {
-	URL(database, role string) string
-}
-
 const (
-	modelsDatabase = "iris"
-	vaultDatabase  = "iris_keys"
+	modelsDatabase = assembly.ModelsDatabase
+	vaultDatabase  = assembly.VaultDatabase
 	inboxDurable   = "intake"
 	keyBlock       = 1024 // data keys committed ahead: what many writers use while the next block is fetched
 	stopTimeout    = 15 * time.Second
@@ -174,51 +167,19 @@ func (i *Instance) say(what string) { fmt.Fprintln(i.cfg.Progress, "iris:", what
 
 func (i *Instance) startPostgres(ctx context.Context) (err error) {
 	if i.cfg.PostgresURL != "" {
-		base, err := url.Parse(i.cfg.PostgresURL)
+		server, err := assembly.AsSuperuser(i.cfg.PostgresURL)
 		if err != nil {
-			return errors.New("IRIS_POSTGRES_URL is no address of the form postgres://user@host/")
+			return fmt.Errorf("IRIS_POSTGRES_URL: %w", err)
 		}
-		i.databases = external{base}
-		return i.prepareDatabases(ctx, base.String())
+		i.databases = server
+		return assembly.PrepareDatabases(ctx, i.cfg.PostgresURL, server)
 	}
 	i.postgres, err = pgserver.Start(ctx, pgserver.Config{DataDir: i.cfg.path("postgres"), Logger: i.cfg.Logger, UnsafeNoSync: i.cfg.UnsafeNoSync})
 	if err != nil {
 		return err
 	}
 	i.databases = i.postgres
-	return i.prepareDatabases(ctx, i.postgres.URL("postgres", i.postgres.Superuser()))
-}
-
-// prepareDatabases makes what is missing; it changes nothing that is there.
-func (i *Instance) prepareDatabases(ctx context.Context, adminURL string) error {
-	admin, err := pgx.Connect(ctx, adminURL)
-	if err != nil {
-		return fmt.Errorf("connect to PostgreSQL: %w", err)
-	}
-	defer admin.Close(context.WithoutCancel(ctx))
-	var superuser string
-	if err := admin.QueryRow(ctx, "SELECT current_user").Scan(&superuser); err != nil {
-		return fmt.Errorf("ask PostgreSQL who we are: %w", err)
-	}
-	for _, database := range []string{modelsDatabase, vaultDatabase} {
-		var exists bool
-		if err := admin.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", database).Scan(&exists); err != nil {
-			return fmt.Errorf("look for database %s: %w", database, err)
-		}
-		if exists {
-			continue
-		}
-		if _, err := admin.Exec(ctx, "CREATE DATABASE "+pgx.Identifier{database}.Sanitize()); err != nil {
-			return fmt.Errorf("make database %s: %w", database, err)
-		}
-	}
-	if err := vault.Migrate(ctx, i.databases.URL(vaultDatabase, superuser)); err != nil {
-		return err
-	}
-	if err := migrations.Prepare(ctx, i.databases.URL(modelsDatabase, superuser), migrations.Schema); err != nil {
-		return err
-	}
-	return migrations.Up(ctx, i.databases.URL(modelsDatabase, migrations.Owner), migrations.Schema)
+	return assembly.PrepareDatabases(ctx, i.postgres.URL("postgres", i.postgres.Superuser()), i.postgres)
 }
 
 func (i *Instance) startNATS(ctx context.Context) (err error) {

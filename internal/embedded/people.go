@@ -15,6 +15,7 @@ import (
 	"iris.example/iris/events"
 	"iris.example/iris/identity"
 	"iris.example/iris/identity/devissuer"
+	"iris.example/iris/internal/assembly"
 	"iris.example/iris/internal/natsserver"
 	"iris.example/iris/runner"
 )
@@ -102,7 +103,7 @@ func (i *Instance) openOrganisation(ctx context.Context, org string) (writable b
 	if writable, err = i.streams.Watch(ctx, org); err != nil || !writable {
 		return false, err
 	}
-	return true, i.checkClock(ctx, org)
+	return true, assembly.CheckClock(ctx, i.Log, org, i.Now())
 }
 
 func (i *Instance) createOrganisation(ctx context.Context, org, marker string) error {
@@ -116,28 +117,6 @@ func (i *Instance) createOrganisation(ctx context.Context, org, marker string) e
 		return err
 	}
 	return os.WriteFile(marker, nil, 0o600)
-}
-
-// checkClock refuses a clock that lies behind what was recorded (spec 9.7).
-func (i *Instance) checkClock(ctx context.Context, org string) error {
-	stream := events.StreamFor(org)
-	last, err := i.Log.Last(ctx, stream)
-	if err != nil || last == 0 {
-		return err
-	}
-	message, err := i.Log.At(ctx, stream, last)
-	if err != nil {
-		return err
-	}
-	commit, _, err := events.Read(last, message.Body)
-	if err != nil {
-		return err
-	}
-	if recorded := commit.Events[0].RecordedAt; i.Now().Before(recorded.Time) {
-		return fmt.Errorf("the clock (%s) is behind the last recorded fact (%s); start with --clock-offset of at least %s",
-			events.At(i.Now()), recorded, time.Until(recorded.Time).Round(time.Second)+time.Second)
-	}
-	return nil
 }
 
 func (i *Instance) define(ctx context.Context, org string) error {

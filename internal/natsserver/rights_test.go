@@ -28,13 +28,15 @@ func TestTheStoreIsSyncedAlways(t *testing.T) {
 }
 
 // What no credential may send is written twice: here, and for clusters in deploy/nats. Core lacks all of it, a provisioner all but
-// the update.
+// making and updating a stream.
 func TestTheClusterFreezesTheSame(t *testing.T) {
 	t.Parallel()
 	for _, subject := range frozen {
 		require.Equal(t, 2, strings.Count(deploy.ClusterConf(), `"`+subject+`"`), subject)
 	}
-	require.Equal(t, 1, strings.Count(deploy.ClusterConf(), `"`+streamUpdate+`"`))
+	for _, provisioners := range []string{streamUpdate, "$JS.API.STREAM.CREATE.>"} {
+		require.Equal(t, 1, strings.Count(deploy.ClusterConf(), `"`+provisioners+`"`), provisioners)
+	}
 	for _, crossing := range []string{allInboxes, allOutcomes} {
 		require.Equal(t, 2, strings.Count(deploy.ClusterConf(), `"`+crossing+`"`), "exported and imported: %s", crossing)
 	}

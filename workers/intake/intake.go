@@ -94,6 +94,9 @@ func New(cfg Config) (*Worker, error) {
 	return &Worker{cfg}, nil
 }
 
+// finishWithin is how long what is in hand at a stop may take. A store that doesn't answer doesn't hold a stop up.
+const finishWithin = 5 * time.Second
+
 // lanes is how many claims are carried out at once. What waits for its sync together is committed together (spec 9.2).
 const lanes = 16
 
@@ -104,7 +107,7 @@ type inHand struct {
 	unread  error
 }
 
-// Run works until ctx ends, which is no error.
+// Run works until ctx ends, which is no error: then it takes nothing more from the inbox and finishes what is in hand.
 func (w *Worker) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	var working sync.WaitGroup
@@ -143,11 +146,15 @@ func laneOf(m message) uint32 {
 	return hash.Sum32() % lanes
 }
 
+// work settles what its lane brings, to the end: a claim that is cut off in the middle comes again, half a minute later.
 func (w *Worker) work(ctx context.Context, lane <-chan inHand) {
+	settling, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(finishWithin, cancel) })()
 	for {
 		select {
 		case next := <-lane:
-			w.take(ctx, next)
+			w.take(settling, next)
 		case <-ctx.Done():
 			return
 		}

@@ -32,7 +32,12 @@ func TestWhatTheConfigurationPromises(t *testing.T) {
 		js, err := jetstream.New(conn)
 		require.NoError(t, err)
 		config := jetstream.StreamConfig{Name: "IRIS_ACME", Subjects: []string{"iris.org.acme.>"}, Replicas: 3}
-		stream, err := js.CreateStream(t.Context(), config)
+		provisioner := c.ConnectProvisioner(t)
+		admin, err := jetstream.New(provisioner)
+		require.NoError(t, err)
+		_, err = admin.CreateStream(t.Context(), config)
+		require.NoError(t, err, "a provisioner makes a stream")
+		stream, err := js.Stream(t.Context(), "IRIS_ACME")
 		require.NoError(t, err)
 		ack, err := js.Publish(t.Context(), "iris.org.acme.organisation", []byte("x"))
 		require.NoError(t, err)
@@ -42,13 +47,14 @@ func TestWhatTheConfigurationPromises(t *testing.T) {
 			"delete a stream":  func(ctx context.Context) error { return js.DeleteStream(ctx, "IRIS_ACME") },
 			"purge a stream":   func(ctx context.Context) error { return stream.Purge(ctx) },
 			"delete a message": func(ctx context.Context) error { return stream.DeleteMsg(ctx, ack.Sequence) },
-			"change a stream":  func(ctx context.Context) error { _, err := js.UpdateStream(ctx, changed); return err },
+			"make a stream": func(ctx context.Context) error {
+				_, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: "IRIS_OTHER", Subjects: []string{"iris.org.other.>"}})
+				return err
+			},
+			"change a stream": func(ctx context.Context) error { _, err := js.UpdateStream(ctx, changed); return err },
 		} {
 			refused(t, conn, name, act)
 		}
-		provisioner := c.ConnectProvisioner(t)
-		admin, err := jetstream.New(provisioner)
-		require.NoError(t, err)
 		refused(t, provisioner, "delete a stream", func(ctx context.Context) error { return admin.DeleteStream(ctx, "IRIS_ACME") })
 		_, err = admin.UpdateStream(t.Context(), changed)
 		require.NoError(t, err, "a provisioner changes a configuration")
@@ -56,9 +62,9 @@ func TestWhatTheConfigurationPromises(t *testing.T) {
 
 	t.Run("producers keep apart", func(t *testing.T) {
 		core := c.Connect(t)
-		js, err := jetstream.New(core)
+		admin, err := jetstream.New(c.ConnectProvisioner(t))
 		require.NoError(t, err)
-		inbox, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "IRIS_INBOX", Subjects: []string{"iris.in.*.*.memory.proposed"}, Replicas: 3})
+		inbox, err := admin.CreateStream(t.Context(), jetstream.StreamConfig{Name: "IRIS_INBOX", Subjects: []string{"iris.in.*.*.memory.proposed"}, Replicas: 3})
 		require.NoError(t, err)
 		heard := make(chan error, 16)
 		conn := c.ConnectProducer(t, acme, nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { heard <- err }))
@@ -122,8 +128,7 @@ func refused(t *testing.T, conn *nats.Conn, name string, act func(context.Contex
 func TestANodeComesAndGoes(t *testing.T) {
 	t.Parallel()
 	c := natscluster.Start(t, natscluster.Config{})
-	conn := c.Connect(t)
-	js, err := jetstream.New(conn)
+	js, err := jetstream.New(c.ConnectProvisioner(t))
 	require.NoError(t, err)
 	_, err = js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "IRIS_ACME", Subjects: []string{"iris.org.acme.>"}, Replicas: 3})
 	require.NoError(t, err)
