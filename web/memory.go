@@ -149,6 +149,7 @@ type memoryView struct {
 	Sources                             []string
 	Forgettable                         bool
 	Editable, Resumable, Restorable     bool
+	Promotable                          bool
 	Key, Back, Shown                    string
 }
 
@@ -263,7 +264,8 @@ func (v *visit) describeMemory(m acts.Memory, l listing) (memoryView, error) {
 		Memory: m, About: categoryWords(m.Category), CameFrom: originWords(m.Origin), Kept: tierWords(m.Tier, m.Program),
 		Where: scopeWords(m.Scope), Thing: kindWords(m.Kind), Sources: sourceWords(m.SourceRefs), NotUsed: notUsed(m),
 		Forgettable: there, Editable: living, Restorable: !there,
-		Resumable: living && (m.Lifecycle == events.LifecyclePaused || m.Suppression != nil),
+		Promotable: living && v.mayManage() && m.Tier == events.TierIndividual && events.TierPerson.Admits(m.Kind),
+		Resumable:  living && (m.Lifecycle == events.LifecyclePaused || m.Suppression != nil),
 		Key:       key, Back: l.Query(), Shown: events.At(v.site.cfg.Now()).String(),
 	}, err
 }
@@ -466,7 +468,7 @@ func (v *visit) settle() *status {
 // said puts what was done into words, from what can be read now and not from what the address claims.
 func (v *visit) said(query url.Values) (*status, error) {
 	switch query.Get("done") {
-	case "kept", "kept-existing", "duplicate", "forgotten", "edited", "paused", "resumed", "restored":
+	case "kept", "kept-existing", "duplicate", "promoted", "forgotten", "edited", "paused", "resumed", "restored":
 		return v.saidOfMemory(query.Get("done"), events.ID(query.Get("id")))
 	case "declined":
 		return v.saidOfProposal(events.ID(query.Get("id")), query.Get("again") == "yes")
@@ -493,6 +495,8 @@ func (v *visit) saidOfMemory(done string, id events.ID) (*status, error) {
 	}
 	link := "#m-" + string(id)
 	switch {
+	case done == "promoted":
+		return &status{Text: "It may be used in every program now.", Link: link, LinkText: "Go to it"}, nil
 	case done == "edited":
 		return &status{Text: "Saved, word for word as you see it below.", Link: link, LinkText: "Go to it"}, nil
 	case done == "paused" && (m.Lifecycle == events.LifecyclePaused || m.Suppression != nil):

@@ -99,6 +99,10 @@ func words(p *problem) {
 	case "invalid_lifecycle_transition":
 		p.Why = "Something newer has taken its place, or it is forgotten already."
 		p.Next = "Look at the list as it is now. What is being forgotten can be restored there."
+	case "scrub_findings":
+		p.Why, p.Next = "The words hold something that must stay where it is.", "Edit the words, and try again."
+	case "kind_not_promotable":
+		p.Why, p.Next = "What happened, and lessons, stay in their program.", "Add it in your own words in the other program, if you want it there."
 	case "revision_conflict":
 		p.Why, p.Next = "It was changed since you opened it.", "Compare both, and save yours again if you still want it."
 	case "query_without_words":

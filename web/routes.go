@@ -35,6 +35,8 @@ func Routes() []Route {
 		{"POST", "/memory/{id}/pause", Member, (*visit).pause},
 		{"POST", "/memory/{id}/resume", Member, (*visit).resume},
 		{"POST", "/memory/{id}/restore", Member, (*visit).restore},
+		{"GET", "/memory/{id}/promote", Member, (*visit).showPromote},
+		{"POST", "/memory/{id}/promote", Member, (*visit).promote},
 		{"GET", "/memory/{id}/history", Member, (*visit).showHistory},
 		{"POST", "/proposals/{id}", Member, (*visit).answer},
 		{"GET", "/consents", Member, (*visit).showConsents},

@@ -70,7 +70,7 @@ func (s *Site) readTemplates() error {
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{"memory", "new", "edit", "history", "consents", "settings", "receipt", "sign-in", "message"} {
+	for _, name := range []string{"memory", "new", "edit", "elsewhere", "history", "consents", "settings", "receipt", "sign-in", "message"} {
 		page, err := shared.Clone()
 		if err == nil {
 			page, err = page.ParseFS(files, "templates/"+name+".html")
