@@ -266,7 +266,7 @@ func (v *visit) describeMemory(m acts.Memory, l listing) (memoryView, error) {
 		Forgettable: there, Editable: living, Restorable: !there,
 		Promotable: living && v.mayManage() && m.Tier == events.TierIndividual && events.TierPerson.Admits(m.Kind),
 		Resumable:  living && (m.Lifecycle == events.LifecyclePaused || m.Suppression != nil),
-		Key:       key, Back: l.Query(), Shown: events.At(v.site.cfg.Now()).String(),
+		Key:        key, Back: l.Query(), Shown: events.At(v.site.cfg.Now()).String(),
 	}, err
 }
 

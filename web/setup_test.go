@@ -24,6 +24,7 @@ import (
 	"iris.example/iris/aggregates/organisation"
 	"iris.example/iris/events"
 	eventlog "iris.example/iris/events/log"
+	"iris.example/iris/identity"
 	"iris.example/iris/identity/devissuer"
 	"iris.example/iris/internal/testkit"
 	"iris.example/iris/policy"
@@ -276,7 +277,9 @@ func (b *bundle) token(subject string) string { return b.mint(subject, "pages") 
 
 func (b *bundle) mint(subject, client string) string {
 	b.t.Helper()
-	token, err := b.issuer.Mint(context.Background(), devissuer.Claims{Subject: subject, Client: client, Organisation: org}, time.Hour)
+	token, err := b.issuer.Mint(context.Background(), devissuer.Claims{
+		Subject: subject, Client: client, Organisation: org, Permissions: []identity.Permission{identity.AgentMemoryManage},
+	}, time.Hour)
 	require.NoError(b.t, err)
 	return token
 }
