@@ -166,7 +166,7 @@ func (a *Acts) openMemories(ctx context.Context, c Caller, rows []memories.Recor
 		items = append(items, m)
 	}
 	now := events.At(a.Now())
-	err := a.Members.View(ctx, c.Organisation, events.Member(c.Member), func(book *member.State, _ uint64) error {
+	err := a.Members.Look(ctx, c.Organisation, events.Member(c.Member), func(book *member.State, _ uint64) error {
 		for i := range items {
 			derive(&items[i], book, now)
 		}
@@ -288,7 +288,7 @@ func (a *Acts) PendingProposals(ctx context.Context, c Caller, page reader.Page)
 	}
 	inForce := c.Defined.Policy
 	prompts := map[events.ID]member.Prompt{}
-	err = a.Members.View(ctx, c.Organisation, events.Member(c.Member), func(book *member.State, _ uint64) error {
+	err = a.Members.Look(ctx, c.Organisation, events.Member(c.Member), func(book *member.State, _ uint64) error {
 		for _, row := range rows {
 			if prompt, ok := book.PromptFor(row.ProposalID, inForce, now); ok {
 				prompts[row.ProposalID] = prompt

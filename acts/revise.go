@@ -70,7 +70,7 @@ func (a *Acts) Revise(ctx context.Context, c Caller, r Request, memory, ifMatch 
 func (a *Acts) conflict(ctx context.Context, c Caller, memory, named events.ID, cause error) error {
 	conflict := &RevisionConflict{cause: cause}
 	position := uint64(0)
-	err := a.Members.View(ctx, c.Organisation, events.Member(c.Member), func(_ *member.State, at uint64) error {
+	err := a.Members.Look(ctx, c.Organisation, events.Member(c.Member), func(_ *member.State, at uint64) error {
 		position = at
 		return nil
 	})
@@ -120,7 +120,7 @@ func (a *Acts) move(ctx context.Context, c Caller, r Request, memory events.ID, 
 		return moved, nil
 	}
 	// Nothing to do: the revision is the one that stands.
-	err = a.Members.View(ctx, c.Organisation, events.Member(c.Member), func(book *member.State, _ uint64) error {
+	err = a.Members.Look(ctx, c.Organisation, events.Member(c.Member), func(book *member.State, _ uint64) error {
 		if e, ok := book.Entries[memory]; ok {
 			moved.RevisionID = e.RevisionID
 		}

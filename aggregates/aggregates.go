@@ -44,6 +44,14 @@ type Joint struct {
 	Actor     events.Actor
 }
 
+// Text is a text that a state knows of without holding it: whose it is, where the event stands that carries it, and what that
+// event commits to.
+type Text struct {
+	Of         events.ID
+	Position   uint64
+	Commitment string
+}
+
 // NewID is the command's index-th entity id. Indexes from 1000 on are the runner's, for event ids.
 func (e Env) NewID(index int) events.ID { return events.EntityID(e.Received, e.Command, index) }
 

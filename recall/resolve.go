@@ -11,16 +11,36 @@ import (
 // Resolve is the pipeline, in the given order (spec 3.1). Candidates may come in any order.
 func Resolve(candidates []Candidate, request Request, p *policy.Document, now events.Time) Result {
 	r := begin(Select(candidates, request), request, p, now)
+	r.gates()
+	r.rank()           // 6
+	r.dedupe()         // 7: conflict and freshness
+	r.cut()            // 8: the surface's budget
+	return r.surface() // 9: redaction and audit
+}
+
+// gates are the stages that look at labels alone.
+func (r *run) gates() {
 	r.gate(0, r.admits)       // who may ask at all, under which purposes (spec 1.3)
 	r.gate(1, r.withinTenant) // tenant boundary
 	r.gate(2, r.reachable)    // scope reachability
 	r.gate(3, r.crisisGate)
 	r.gate(4, r.unsuppressed) // suppression and lifecycle
 	r.gate(5, r.sensitiveGate)
-	r.rank()           // 6
-	r.dedupe()         // 7: conflict and freshness
-	r.cut()            // 8: the surface's budget
-	return r.surface() // 9: redaction and audit
+}
+
+// Texts names the candidates whose bodies Resolve reads or says back: what passes the gates, and of a request without a query, which
+// ranks by no text, only what is returned. Their bodies may be missing here; those of all others may be missing there.
+func Texts(candidates []Candidate, request Request, p *policy.Document, now events.Time) []events.ID {
+	if request.Query == "" {
+		return Resolve(candidates, request, p, now).ReturnedIDs
+	}
+	r := begin(Select(candidates, request), request, p, now)
+	r.gates()
+	ids := make([]events.ID, len(r.alive))
+	for i, e := range r.alive {
+		ids[i] = e.MemoryID
+	}
+	return ids
 }
 
 // Select keeps what a recall may consider at all, ordered by id (spec 3.1): no drafts, nothing superseded, tombstoned or softly

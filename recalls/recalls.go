@@ -155,9 +155,16 @@ func (s *Service) decide(ctx context.Context, who Asker, ask events.RecallAsk) (
 		Action: events.ActionRecallResolved, PolicyID: events.RecallPolicyID, RecallID: id, MemberID: who.Member,
 		Engine: recall.Engine, PolicyVersion: inForce.Version, PolicySHA256: defined.PolicySHA256, Ask: events.Hide(ask),
 	}
-	err = s.Members.View(ctx, who.Organisation, events.Member(who.Member), func(book *member.State, position uint64) error {
-		head = position
+	// The texts that it needs are found out and brought in at the instant at which it decides: a text can't come into question between.
+	need := func(book *member.State) []events.ID {
 		envelope.At = events.At(s.Now())
+		return textsOf(book, request, inForce, envelope.At)
+	}
+	err = s.Members.Read(ctx, who.Organisation, events.Member(who.Member), need, func(book *member.State, position uint64) error {
+		head = position
+		if envelope.At.IsZero() { // all texts are there
+			envelope.At = events.At(s.Now())
+		}
 		envelope.Heads = heads(who.Member, position, definedAt)
 		envelope.AsOf = strconv.FormatUint(max(position, definedAt), 10)
 		if refused = admits(book, request); refused == nil {
@@ -216,6 +223,12 @@ func resolve(book *member.State, request recall.Request, defined *organisation.S
 		}
 	}
 	return recall.Resolve(candidates, request, defined.Policy, at)
+}
+
+// textsOf names the memories whose texts resolve needs: who can't be reached stays closed.
+func textsOf(book *member.State, request recall.Request, inForce *policy.Document, at events.Time) []events.ID {
+	request.Consents = book.ConsentStates(at)
+	return recall.Texts(book.Candidates(at), request, inForce, at)
 }
 
 func requestOf(who Asker, ask events.RecallAsk) recall.Request {

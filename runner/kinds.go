@@ -13,6 +13,10 @@ func Members(cfg Config) (*Runner[*member.State, member.Command], error) {
 		Decide:  member.Decide,
 		Evolve:  member.Evolve,
 		Keys:    member.Command.KeysNeeded,
+		Source:  member.Source(),
+		Texts: &Texts[*member.State, member.Command]{
+			Needed: member.Needed, Lacking: (*member.State).Lacking, LackingAny: (*member.State).LackingAny, Fill: (*member.State).Fill,
+		},
 	})
 }
 

@@ -58,6 +58,9 @@ type Decider[S, C any] struct {
 	Keys    func(C) int // how many fresh data keys the command may need
 	// Joins says what a decision needs of other aggregates; nil: never anything.
 	Joins func(S, C, []events.Event, aggregates.Env) []aggregates.Joint
+
+	Source string       // names the code that folds; empty: no snapshots are kept of this kind
+	Texts  *Texts[S, C] // nil: a snapshot holds all that the state does
 }
 
 // Setting is the organisation's definitions at a position of their own.
@@ -79,6 +82,9 @@ type Config struct {
 
 	Observe func(Observation) // hears of every command, after it; nil: nobody
 	Tracer  tracing.Tracer
+
+	Snapshots       Snapshots                 // nil: every cold load folds from the first event
+	ObserveSnapshot func(SnapshotObservation) // hears what becomes of snapshots; nil: nobody
 }
 
 const maxMemory = 60 * time.Second
@@ -96,6 +102,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.Observe == nil {
 		c.Observe = func(Observation) {}
+	}
+	if c.ObserveSnapshot == nil {
+		c.ObserveSnapshot = func(SnapshotObservation) {}
 	}
 	return c
 }
@@ -136,6 +145,7 @@ type Runner[S, C any] struct {
 	cfg      Config
 	decider  Decider[S, C]
 	partners map[events.AggregateKind]Partner // whose aggregates its decisions may reach into
+	keeper   *keeper[S]                       // nil: no snapshots are kept
 
 	mu   sync.Mutex // guards live
 	live map[liveKey]*book[S]
@@ -151,6 +161,8 @@ type liveKey struct {
 type book[S any] struct {
 	mu       sync.Mutex
 	loaded   bool
+	partial  bool   // it came from a snapshot: texts may be missing
+	saved    uint64 // version of the newest snapshot that this process knows of or has asked for
 	state    S
 	version  uint64
 	position uint64
@@ -171,7 +183,14 @@ func New[S, C any](cfg Config, d Decider[S, C]) (*Runner[S, C], error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Runner[S, C]{cfg: cfg, decider: d, partners: map[events.AggregateKind]Partner{}, live: map[liveKey]*book[S]{}}, nil
+	r := &Runner[S, C]{cfg: cfg, decider: d, partners: map[events.AggregateKind]Partner{}, live: map[liveKey]*book[S]{}}
+	if cfg.Snapshots != nil && d.Source != "" {
+		var err error
+		if r.keeper, err = newKeeper[S](d.Source); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
 }
 
 // Run carries out a command. Errors: a refusal (decided at the head), or one of the package's.
@@ -213,6 +232,9 @@ func (r *Runner[S, C]) run(ctx context.Context, c Command[C], w *watch) (Outcome
 		if done, ok := b.commands[c.ID]; ok {
 			return r.repeat(ctx, c, done, digest, attempt > 0)
 		}
+		if err := r.textsOf(ctx, c, b); err != nil {
+			return Outcome{}, unknownIf(uncertain, err)
+		}
 		env.Now = events.At(r.cfg.Now())
 		decided, err := r.decide(ctx, w, attempt, b, c, env)
 		if (err != nil || len(decided.events) == 0 || len(decided.joints) > 0) && !current {
@@ -223,6 +245,9 @@ func (r *Runner[S, C]) run(ctx context.Context, c Command[C], w *watch) (Outcome
 			current = true
 			if done, ok := b.commands[c.ID]; ok {
 				return r.repeat(ctx, c, done, digest, false)
+			}
+			if err := r.textsOf(ctx, c, b); err != nil {
+				return Outcome{}, err
 			}
 			decided, err = r.decide(ctx, w, attempt, b, c, env)
 		}
@@ -244,6 +269,7 @@ func (r *Runner[S, C]) run(ctx context.Context, c Command[C], w *watch) (Outcome
 		case err == nil:
 			commit = stored(commit, position)
 			r.apply(b, commit, body)
+			r.keep(c.Organisation, c.Aggregate, b)
 			return Outcome{Position: position, Events: commit.Events}, nil
 		case errors.Is(err, eventlog.ErrConflict):
 			w.seen.Conflicts++
@@ -281,18 +307,39 @@ func (r *Runner[S, C]) append(ctx context.Context, env aggregates.Env, commit ev
 	return r.cfg.Log.Append(ctx, commit.Organisation, commit.Aggregate, commit.PreviousSequence, body)
 }
 
-// View calls fn with the state at the head that the leader has now. fn must not keep the state.
+// View calls fn with the state at the head that the leader has now, all texts in it. fn must not keep the state.
 func (r *Runner[S, C]) View(ctx context.Context, org string, a events.Aggregate, fn func(state S, position uint64) error) error {
+	return r.view(ctx, org, a, everyText[S], fn)
+}
+
+// Look is View for who needs no text: some may be missing.
+func (r *Runner[S, C]) Look(ctx context.Context, org string, a events.Aggregate, fn func(state S, position uint64) error) error {
+	return r.view(ctx, org, a, nil, fn)
+}
+
+// Read is View for who needs few texts: those that need names are there. need isn't asked when all are.
+func (r *Runner[S, C]) Read(ctx context.Context, org string, a events.Aggregate, need func(S) []events.ID, fn func(state S, position uint64) error) error {
+	return r.view(ctx, org, a, func(state S) ([]events.ID, bool) { return need(state), false }, fn)
+}
+
+func (r *Runner[S, C]) view(ctx context.Context, org string, a events.Aggregate, needed need[S], fn func(S, uint64) error) error {
 	b := r.book(org, a)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err := r.catchUp(ctx, org, a, b); err != nil {
 		return err
 	}
+	r.keep(org, a, b)
+	if needed != nil {
+		if err := r.texts(ctx, org, a, b, needed); err != nil {
+			return err
+		}
+	}
 	return fn(b.state, b.position)
 }
 
-// At folds the aggregate up to a position, apart from the live state: what was known then.
+// At folds the aggregate up to a position, apart from the live state and from the first event on: what was known then. A proof
+// rests on no snapshot.
 func (r *Runner[S, C]) At(ctx context.Context, org string, a events.Aggregate, position uint64) (S, error) {
 	b := &book[S]{}
 	err := r.load(ctx, org, a, b, position)
@@ -300,15 +347,19 @@ func (r *Runner[S, C]) At(ctx context.Context, org string, a events.Aggregate, p
 }
 
 func (r *Runner[S, C]) digest(ctx context.Context, c Command[C]) (string, error) {
-	ref := events.KeyRef{Organisation: c.Organisation, Class: events.KeyOrganisation}
-	if c.Aggregate.Kind == events.AggregateMember {
-		ref.Class, ref.Member = events.KeyRegister, c.Aggregate.ID
-	}
-	mac, err := r.cfg.Keys.MAC(ctx, ref, c.Request)
+	mac, err := r.cfg.Keys.MAC(ctx, registerOf(c.Organisation, c.Aggregate), c.Request)
 	if err != nil {
 		return "", unavailable(fmt.Errorf("digest the request of command %s: %w", c.ID, err))
 	}
 	return fmt.Sprintf("%x", mac), nil
+}
+
+// registerOf is the key of what a book knows without being able to say it: a member's register, else the organisation's key.
+func registerOf(org string, a events.Aggregate) events.KeyRef {
+	if a.Kind == events.AggregateMember {
+		return events.KeyRef{Organisation: org, Class: events.KeyRegister, Member: a.ID}
+	}
+	return events.KeyRef{Organisation: org, Class: events.KeyOrganisation}
 }
 
 func (r *Runner[S, C]) env(ctx context.Context, c Command[C]) (aggregates.Env, error) {
@@ -369,34 +420,39 @@ func (r *Runner[S, C]) makeRoom() {
 
 // catchUp brings the state to the head that the leader has now.
 func (r *Runner[S, C]) catchUp(ctx context.Context, org string, a events.Aggregate, b *book[S]) error {
+	if !b.loaded {
+		return r.cold(ctx, org, a, b)
+	}
 	head, err := r.cfg.Log.Head(ctx, org, a)
 	if err != nil {
 		return unavailable(err)
 	}
-	if b.loaded && head == b.position {
+	if head == b.position {
 		return nil
 	}
-	if b.loaded && head < b.position {
+	if head < b.position {
 		return fmt.Errorf("%s: the head went back from %d to %d: %w", a.Kind, b.position, head, ErrBroken)
 	}
 	return r.load(ctx, org, a, b, head)
 }
 
-// load folds what is between the state and head. On any error the state is left to be loaded from the start.
+// load folds what is between the state and head. On any error the state is left to be loaded anew.
 func (r *Runner[S, C]) load(ctx context.Context, org string, a events.Aggregate, b *book[S], head uint64) error {
 	if !b.loaded {
 		b.state, b.version, b.position, b.hash = r.decider.Initial(org, a), 0, 0, ""
-		b.commands, b.oldest = map[events.ID]remembered{}, nil
+		b.commands, b.oldest, b.partial = map[events.ID]remembered{}, nil, false
 	}
 	b.loaded = false
 	messages, err := r.cfg.Log.Load(ctx, org, a, b.position, head)
 	if err != nil {
 		return unavailable(err)
 	}
-	bodies := make([]events.Stored, len(messages))
-	for i, m := range messages {
-		bodies[i] = events.Stored{Position: m.Sequence, Body: m.Body}
-	}
+	return r.fold(ctx, a, b, messages)
+}
+
+// fold applies what follows the state, and nothing else.
+func (r *Runner[S, C]) fold(ctx context.Context, a events.Aggregate, b *book[S], messages []eventlog.Message) error {
+	bodies := storedAs(messages)
 	commits, err := r.cfg.Codec.DecodeAll(ctx, bodies)
 	if err != nil {
 		return unavailable(err)
@@ -409,6 +465,14 @@ func (r *Runner[S, C]) load(ctx context.Context, org string, a events.Aggregate,
 	}
 	b.loaded = true
 	return nil
+}
+
+func storedAs(messages []eventlog.Message) []events.Stored {
+	bodies := make([]events.Stored, len(messages))
+	for i, m := range messages {
+		bodies[i] = events.Stored{Position: m.Sequence, Body: m.Body}
+	}
+	return bodies
 }
 
 func (r *Runner[S, C]) commit(c Command[C], b *book[S], env aggregates.Env, digest string, decided []events.Event) events.Commit {

@@ -118,6 +118,9 @@ func (j *joined[S, C]) decide(ctx context.Context, env aggregates.Env) (*eventlo
 	if err != nil {
 		return nil, err
 	}
+	if err := r.textsOf(ctx, c, b); err != nil {
+		return nil, err
+	}
 	own.Now = env.Now
 	decided, err := r.decider.Decide(b.state, j.body, own)
 	if err != nil || len(decided) == 0 {
@@ -132,4 +135,5 @@ func (j *joined[S, C]) decide(ctx context.Context, env aggregates.Env) (*eventlo
 
 func (j *joined[S, C]) stored(position uint64) {
 	j.runner.apply(j.book, stored(j.commit, position), j.bytes)
+	j.runner.keep(j.org, j.joint.Aggregate, j.book)
 }

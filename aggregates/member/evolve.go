@@ -30,7 +30,7 @@ func Evolve(s *State, r events.Recorded) *State {
 		}
 	case *events.MemoryKept:
 		if entry := s.revised(e.Revised, r); entry != nil {
-			s.keep(entry, e)
+			s.keep(entry, e, r)
 		}
 	case *events.MemoryForgotten:
 		s.declineFact(e.Print.Plain, e.MemoryID, HowForgotten, r)
@@ -42,7 +42,7 @@ func Evolve(s *State, r events.Recorded) *State {
 		}
 	case *events.MemoryRevised:
 		if entry := s.revised(e.Revised, r); entry != nil {
-			s.reviseText(entry, e)
+			s.reviseText(entry, e, r)
 		}
 	case *events.MemoryPaused:
 		if entry := s.revised(e.Revised, r); entry != nil {
@@ -90,10 +90,10 @@ func Evolve(s *State, r events.Recorded) *State {
 func (s *State) begin(e events.Entry, r events.Recorded, body events.Secret[string], labels events.Secret[events.Labels], details events.Details) *Entry {
 	entry := &Entry{
 		MemoryID: e.MemoryID, RevisionID: e.RevisionID, KeyID: e.KeyID, Revision: 1, Tier: e.Tier, Kind: e.Kind, Program: e.Program,
-		Origin: e.Origin, OnBehalfOf: e.OnBehalfOf, Body: body.Plain, Labels: labels.Plain, Details: details,
-		BodyCommitment: body.Sealed.Commitment, LabelsCommitment: labels.Sealed.Commitment,
+		Origin: e.Origin, OnBehalfOf: e.OnBehalfOf, Labels: labels.Plain, Details: details, LabelsCommitment: labels.Sealed.Commitment,
 		CreatedAt: r.RecordedAt, UpdatedAt: r.RecordedAt, Provenance: []Provenance{provenance(r)},
 	}
+	entry.say(body, r)
 	s.Entries[e.MemoryID] = entry
 	s.index(entry)
 	return entry
@@ -134,11 +134,11 @@ func (s *State) revised(e events.Revised, r events.Recorded) *Entry {
 	return entry
 }
 
-func (s *State) keep(e *Entry, k *events.MemoryKept) {
+func (s *State) keep(e *Entry, k *events.MemoryKept, r events.Recorded) {
 	e.Lifecycle, e.ExpiresAt, e.Origin = events.LifecycleActive, nil, k.Origin
 	e.Labels, e.LabelsCommitment = k.Labels.Plain, k.Labels.Sealed.Commitment
 	if k.Body != nil {
-		e.Body, e.BodyCommitment = k.Body.Plain, k.Body.Sealed.Commitment
+		e.say(*k.Body, r)
 	}
 	if k.Details != nil {
 		e.Details = k.Details.Plain
@@ -153,7 +153,7 @@ func (s *State) keepAhead(e *Entry, k *events.MemoryAutoKept) {
 
 // bury ends an entry that never was memory: nothing of its text stays in the book.
 func (s *State) bury(e *Entry) {
-	e.Lifecycle, e.ExpiresAt, e.Body = events.LifecycleTombstoned, nil, ""
+	e.Lifecycle, e.ExpiresAt, e.Body, e.BodyAt = events.LifecycleTombstoned, nil, "", 0
 	e.Labels, e.Details = events.Labels{}, events.Details{}
 }
 

@@ -2,8 +2,8 @@
 // consent can change under a write (spec 9.2). Decide is the only way in which anything comes to be remembered, and every rule
 // of the write path stands here; what may be said back is decided in recall.
 //
-// State never needs a memory's text to decide: it knows texts by keyed fingerprint. Bodies stand in it so that a recall finds
-// them, and may be absent in a state that was not folded from the first event; only an edit of labels alone is then an error.
+// State hardly needs a memory's text to decide: it knows texts by keyed fingerprint. Bodies stand in it so that a recall finds
+// them, and are absent in a state that came from a snapshot until somebody brings them in (texts.go).
 package member
 
 import (
@@ -46,7 +46,8 @@ type Entry struct {
 	Lifecycle                                       events.Lifecycle
 	Labels                                          events.Labels
 	Details                                         events.Details
-	Body                                            string
+	Body                                            string `snapshot:"-"` // empty: buried, or not brought in yet (texts.go)
+	BodyAt                                          uint64 // position of the event that carries it; 0: there is none any more
 	BodyCommitment, LabelsCommitment                string // of the events that carry them
 	Suppression                                     *events.Suppression
 	ProposedBy                                      events.ProposedBy

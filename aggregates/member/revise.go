@@ -82,7 +82,7 @@ func (s *State) kept(id events.ID, now events.Time) (*Entry, error) {
 	return e, nil
 }
 
-// ErrNoText: the state doesn't hold the text that an edit of a label alone leaves as it is. It must be folded from the first event.
+// ErrNoText: the state doesn't hold the text that an edit of a label alone leaves as it is. Whoever decides didn't bring it in.
 var ErrNoText = errors.New("memory_text_missing")
 
 func refuseMove() error { return aggregates.Refuse("invalid_lifecycle_transition", "spec 1.2") }
@@ -125,7 +125,7 @@ func edit(s *State, c Edit, env aggregates.Env) ([]events.Event, error) {
 	if k.body != nil {
 		text = *k.body
 	}
-	if text == "" { // no kept memory is empty: this state was not folded from the first event
+	if text == "" { // no kept memory is empty: nobody brought it in
 		return nil, fmt.Errorf("edit memory %s: %w", e.MemoryID, ErrNoText)
 	}
 	event := &events.MemoryRevised{
@@ -241,9 +241,9 @@ func restore(s *State, c Restore, env aggregates.Env) ([]events.Event, error) {
 	return decided, nil
 }
 
-func (s *State) reviseText(e *Entry, r *events.MemoryRevised) {
+func (s *State) reviseText(e *Entry, r *events.MemoryRevised, in events.Recorded) {
 	e.Origin, e.AutoKept = r.Origin, false // an edit is a yes
-	e.Body, e.BodyCommitment = r.Body.Plain, r.Body.Sealed.Commitment
+	e.say(r.Body, in)
 	e.Labels, e.LabelsCommitment = r.Labels.Plain, r.Labels.Sealed.Commitment
 	e.Details = r.Details.Plain
 	s.index(e)

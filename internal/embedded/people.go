@@ -186,7 +186,7 @@ func (i *Instance) onboard(ctx context.Context, org string, id events.ID, n int,
 	}
 	if _, granting := command.(member.Grant); granting {
 		answered := false
-		err := i.Acts.Members.View(ctx, org, events.Member(id), func(book *member.State, _ uint64) error {
+		err := i.Acts.Members.Look(ctx, org, events.Member(id), func(book *member.State, _ uint64) error {
 			_, answered = book.Consents[command.(member.Grant).Key]
 			return nil
 		})

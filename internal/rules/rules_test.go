@@ -116,7 +116,7 @@ func TestDependenciesPointInward(t *testing.T) {
 		"vault":        {"events", "vault"},
 		"identity":     {"boundary", "identity"},
 		"projections":  {"events", "events/log", "policy", "projections", "recall"},
-		"runner":       {"aggregates", "events", "events/log", "policy", "screening"},
+		"runner":       {"aggregates", "events", "events/log", "policy", "runner", "screening"},
 		"recalls":      {"aggregates", "events", "events/log", "policy", "recall", "runner"},
 		"acts":         {"aggregates", "events", "events/log", "identity", "policy", "projections", "recall", "recalls", "receipts", "runner", "screening"},
 		"evidence":     {"internal/dirlock"},

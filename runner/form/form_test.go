@@ -38,7 +38,9 @@ type tree struct {
 var texts = rapid.StringOf(rapid.Rune())
 
 func leaves(t *rapid.T) leaf {
-	at := rapid.Custom(func(t *rapid.T) time.Time { return time.UnixMicro(rapid.Int64Range(-1<<50, 1<<52).Draw(t, "instant")).UTC() })
+	at := rapid.Custom(func(t *rapid.T) time.Time {
+		return time.UnixMicro(rapid.Int64Range(-1<<50, 1<<52).Draw(t, "instant")).UTC()
+	})
 	l := leaf{
 		Word: word(texts.Draw(t, "word")), Small: rapid.Int8().Draw(t, "small"), Wide: rapid.Int64().Draw(t, "wide"),
 		Count: rapid.Uint64().Draw(t, "count"), Flag: rapid.Bool().Draw(t, "flag"), Until: rapid.Ptr(at, true).Draw(t, "until"),

@@ -1,0 +1,293 @@
+package runner
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"iris.example/iris/events"
+	eventlog "iris.example/iris/events/log"
+	"iris.example/iris/runner/form"
+)
+
+// Snapshots is where folded states are kept between cold loads. All of it is derived and may be lost at any time: what isn't there,
+// doesn't open or doesn't fit the stream is folded from the first event (spec 9.4). version and position stand beside the box in
+// clear and are bound to it; form names who can read it.
+type Snapshots interface {
+	// Load returns the newest of that form; a nil box: there is none.
+	Load(ctx context.Context, org string, a events.Aggregate, form string) (version, position uint64, box []byte, err error)
+	// Save replaces what is older, and what is of another form. It is no error that something newer stands.
+	Save(ctx context.Context, org string, a events.Aggregate, form string, version, position uint64, box []byte) error
+	// Discard drops what stands at exactly this position.
+	Discard(ctx context.Context, org string, a events.Aggregate, position uint64) error
+}
+
+// SnapshotResult is what became of a snapshot.
+type SnapshotResult string
+
+const (
+	SnapshotUsed       SnapshotResult = "used"
+	SnapshotSaved      SnapshotResult = "saved"
+	SnapshotFailed     SnapshotResult = "failed"     // the store didn't answer, or the state couldn't be written down
+	SnapshotUnreadable SnapshotResult = "unreadable" // its seal didn't open
+	SnapshotMismatch   SnapshotResult = "mismatch"   // it isn't of this stream: somebody restored one of the two, or changed it
+)
+
+// SnapshotResults lists them.
+func SnapshotResults() []SnapshotResult {
+	return []SnapshotResult{SnapshotUsed, SnapshotSaved, SnapshotFailed, SnapshotUnreadable, SnapshotMismatch}
+}
+
+// SnapshotObservation is what became of one snapshot, for metrics: no id in it.
+type SnapshotObservation struct {
+	Aggregate events.AggregateKind
+	Result    SnapshotResult
+}
+
+const (
+	// snapshotEvery is how many commits lie between two snapshots at least (spec 9.4). Of a long book it is a sixteenth of it, or all
+	// that is written for a book would grow with its square.
+	snapshotEvery = 256
+	snapshotShare = 16
+
+	snapshotPatience = 2 * time.Second // a cold load waits no longer for the store
+	snapshotWork     = time.Minute     // what making one may take
+)
+
+func due(version uint64) uint64 { return max(snapshotEvery, version/snapshotShare) }
+
+// errSnapshot: the snapshot doesn't fit the stream. It never leaves the package.
+var errSnapshot = errors.New("snapshot_mismatch")
+
+// keeper reads and writes the snapshots of one kind. One is made at a time, apart from the live state: nobody waits for it.
+type keeper[S any] struct {
+	form *form.Form[kept[S]]
+	name string
+
+	turn    chan struct{} // held by whoever makes one
+	working sync.WaitGroup
+	ctx     context.Context // ends with Close
+	stop    context.CancelFunc
+	closed  sync.Once
+}
+
+// kept is all that a book is, without texts. It stands sealed, so that it says nothing to who lacks the member's key.
+type kept[S any] struct {
+	Version  uint64
+	Position uint64
+	Hash     string
+	Commands []keptCommand // oldest first
+	State    S
+}
+
+type keptCommand struct {
+	ID       events.ID
+	Digest   string
+	Position uint64
+	At       events.Time
+}
+
+// newKeeper names the form after everything that a state depends on beside the stream: its type, the code that folds it, and the
+// code that decodes events.
+func newKeeper[S any](source string) (*keeper[S], error) {
+	f, err := form.Of[kept[S]]()
+	if err != nil {
+		return nil, fmt.Errorf("runner: a state that no snapshot can hold: %w", err)
+	}
+	sum := sha256.Sum256([]byte("iris/snapshot/v1\n" + f.Digest() + "\n" + source + "\n" + events.Source()))
+	k := &keeper[S]{form: f, name: hex.EncodeToString(sum[:]), turn: make(chan struct{}, 1)}
+	k.ctx, k.stop = context.WithCancel(context.Background())
+	return k, nil
+}
+
+// Close ends the snapshot that is being made. Commands may still be run; no more snapshots are.
+func (r *Runner[S, C]) Close() {
+	if r.keeper == nil {
+		return
+	}
+	r.keeper.closed.Do(func() {
+		r.keeper.stop()
+		r.keeper.turn <- struct{}{} // nobody makes another
+		r.keeper.working.Wait()
+	})
+}
+
+// cold loads a state that isn't there: head, snapshot and the member's keys each in one trip, side by side, and then what follows.
+func (r *Runner[S, C]) cold(ctx context.Context, org string, a events.Aggregate, b *book[S]) error {
+	var found *kept[S]
+	var beside sync.WaitGroup
+	if r.keeper != nil {
+		beside.Go(func() { found = r.find(ctx, org, a) })
+	}
+	beside.Go(func() { r.warm(ctx, org, a) })
+	head, err := r.cfg.Log.Head(ctx, org, a)
+	beside.Wait()
+	if err != nil {
+		return unavailable(err)
+	}
+	if found != nil {
+		err := r.resume(ctx, org, a, b, found, head)
+		if !errors.Is(err, errSnapshot) {
+			return err
+		}
+		r.discard(ctx, org, a, found.Position, SnapshotMismatch)
+	}
+	return r.load(ctx, org, a, b, head)
+}
+
+// warm fetches the member's keys ahead of need. What fails here fails there.
+func (r *Runner[S, C]) warm(ctx context.Context, org string, a events.Aggregate) {
+	if warmer, ok := r.cfg.Keys.(events.Warmer); ok && a.Kind == events.AggregateMember {
+		_ = warmer.Warm(ctx, org, a.ID, nil)
+	}
+}
+
+// find reads the newest snapshot, or nil.
+func (r *Runner[S, C]) find(ctx context.Context, org string, a events.Aggregate) *kept[S] {
+	limited, cancel := context.WithTimeout(ctx, snapshotPatience)
+	defer cancel()
+	version, position, box, err := r.cfg.Snapshots.Load(limited, org, a, r.keeper.name)
+	if err != nil {
+		r.snapshot(a, SnapshotFailed)
+		return nil
+	}
+	if box == nil {
+		return nil
+	}
+	plain, err := r.cfg.Keys.Open(limited, registerOf(org, a), r.keeper.bound(org, a, version, position), box)
+	if errors.Is(err, events.ErrTampered) {
+		r.discard(ctx, org, a, position, SnapshotUnreadable)
+		return nil
+	}
+	if err != nil {
+		r.snapshot(a, SnapshotUnreadable)
+		return nil
+	}
+	found, err := r.keeper.form.Read(plain)
+	if err != nil || found.Version != version || found.Position != position {
+		r.discard(ctx, org, a, position, SnapshotUnreadable)
+		return nil
+	}
+	return found
+}
+
+// bound is what a box is tied to: nobody can put one book's in another's place, or an old one in the place of a new one.
+func (k *keeper[S]) bound(org string, a events.Aggregate, version, position uint64) []byte {
+	return fmt.Appendf(nil, "iris/snapshot/v1\n%s\n%s\n%s\n%d\n%d", org, a, k.name, version, position)
+}
+
+func (r *Runner[S, C]) discard(ctx context.Context, org string, a events.Aggregate, position uint64, why SnapshotResult) {
+	r.snapshot(a, why)
+	_ = r.cfg.Snapshots.Discard(ctx, org, a, position) // it is found out again if it stays
+}
+
+func (r *Runner[S, C]) snapshot(a events.Aggregate, result SnapshotResult) {
+	r.cfg.ObserveSnapshot(SnapshotObservation{a.Kind, result})
+}
+
+// resume goes on from a snapshot, in one batch with the message that it stands at: the stream has to have that very message there,
+// and what follows has to continue its chain. Else errSnapshot, and the first event is where to begin.
+func (r *Runner[S, C]) resume(ctx context.Context, org string, a events.Aggregate, b *book[S], found *kept[S], head uint64) error {
+	if found.Position == 0 || found.Position > head {
+		return errSnapshot
+	}
+	messages, err := r.cfg.Log.Load(ctx, org, a, found.Position-1, head)
+	if err != nil {
+		return unavailable(err)
+	}
+	if len(messages) == 0 || !found.standsAt(a, messages[0]) {
+		return errSnapshot
+	}
+	b.state, b.version, b.position, b.hash = found.State, found.Version, found.Position, found.Hash
+	b.commands, b.oldest = map[events.ID]remembered{}, nil
+	for _, c := range found.Commands {
+		b.commands[c.ID] = remembered{c.Digest, c.Position, c.At}
+		b.oldest = append(b.oldest, c.ID)
+	}
+	b.partial, b.saved = r.decider.Texts != nil, found.Version
+	err = r.fold(ctx, a, b, messages[1:])
+	if errors.Is(err, ErrBroken) {
+		return errSnapshot // or the stream's own chain: the fold from the first event says so
+	}
+	if err == nil {
+		r.snapshot(a, SnapshotUsed)
+	}
+	return err
+}
+
+func (k *kept[S]) standsAt(a events.Aggregate, m eventlog.Message) bool {
+	if m.Sequence != k.Position || events.Hash(m.Body) != k.Hash {
+		return false
+	}
+	commit, _, err := events.Read(m.Sequence, m.Body)
+	return err == nil && commit.Aggregate == a && commit.Version == k.Version
+}
+
+// keep has a snapshot made when it is time. b.mu is held; what is made is folded apart, so that no command waits for it. If another
+// is being made the next commit asks again.
+func (r *Runner[S, C]) keep(org string, a events.Aggregate, b *book[S]) {
+	k := r.keeper
+	if k == nil || b.version < b.saved+due(b.version) {
+		return
+	}
+	select {
+	case k.turn <- struct{}{}:
+	default:
+		return
+	}
+	b.saved = b.version // asked for: if it fails, the next is tried when it would have been time again
+	position := b.position
+	k.working.Go(func() {
+		defer func() { <-k.turn }()
+		ctx, cancel := context.WithTimeout(k.ctx, snapshotWork)
+		defer cancel()
+		saved, err := r.make(ctx, org, a, position)
+		switch {
+		case err != nil && k.ctx.Err() == nil:
+			r.snapshot(a, SnapshotFailed)
+		case saved:
+			r.snapshot(a, SnapshotSaved)
+		}
+	})
+}
+
+// make folds up to a position, from the snapshot before where there is one, and saves what came of it. It tells whether anything was
+// to be saved: another process may have been here.
+func (r *Runner[S, C]) make(ctx context.Context, org string, a events.Aggregate, position uint64) (bool, error) {
+	b := &book[S]{}
+	if found := r.find(ctx, org, a); found != nil {
+		if found.Position >= position {
+			return false, nil
+		}
+		if err := r.resume(ctx, org, a, b, found, position); err != nil && !errors.Is(err, errSnapshot) {
+			return false, err
+		}
+	}
+	if !b.loaded {
+		if err := r.load(ctx, org, a, b, position); err != nil {
+			return false, err
+		}
+	}
+	plain, err := r.keeper.form.Write(nil, b.kept())
+	if err != nil {
+		return false, fmt.Errorf("write a snapshot of %s at %d: %w", a.Kind, position, err)
+	}
+	box, err := r.cfg.Keys.Seal(ctx, registerOf(org, a), r.keeper.bound(org, a, b.version, b.position), plain)
+	if err != nil {
+		return false, fmt.Errorf("seal a snapshot of %s at %d: %w", a.Kind, position, err)
+	}
+	return true, r.cfg.Snapshots.Save(ctx, org, a, r.keeper.name, b.version, b.position, box)
+}
+
+func (b *book[S]) kept() *kept[S] {
+	k := &kept[S]{Version: b.version, Position: b.position, Hash: b.hash, State: b.state, Commands: make([]keptCommand, 0, len(b.oldest))}
+	for _, id := range b.oldest {
+		c := b.commands[id]
+		k.Commands = append(k.Commands, keptCommand{id, c.digest, c.position, c.at})
+	}
+	return k
+}
