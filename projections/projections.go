@@ -17,6 +17,7 @@ import (
 	"iris.example/iris/projections/proposals"
 	"iris.example/iris/projections/recalls"
 	"iris.example/iris/projections/search"
+	"iris.example/iris/projections/snapshots"
 )
 
 // OfOrganisation are made from an organisation's stream, in one transaction.
@@ -68,20 +69,31 @@ type Beginner interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
 }
 
+// Erasure is what is no more: memories of one member. Position is that of the commit that says so, from which on nothing of them is
+// folded.
+type Erasure struct {
+	Member   events.ID
+	Memories []events.ID
+	Position uint64
+}
+
 // Erase removes sealed text and labels of memories from every read model that has them, in what is read, in what is kept for
-// rolling back and in what is being built, all or nothing. It can be repeated. Recalls and consents hold nothing of a memory but
-// its id.
-func Erase(ctx context.Context, db Beginner, org string, ids []events.ID) error {
-	if org == "" {
-		return fmt.Errorf("erase %d memories: no organisation named", len(ids))
+// rolling back and in what is being built, and the snapshot of the member's book, all or nothing. It can be repeated. Recalls and
+// consents hold nothing of a memory but its id.
+func Erase(ctx context.Context, db Beginner, org string, what Erasure) error {
+	if org == "" || what.Member == "" {
+		return fmt.Errorf("erase %d memories: no organisation or no member named", len(what.Memories))
 	}
 	return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+		if err := snapshots.Erase(ctx, tx, org, what.Member, what.Position); err != nil {
+			return err
+		}
 		schemas, err := versions(ctx, tx)
 		if err != nil {
-			return fmt.Errorf("erase %d memories: %w", len(ids), err)
+			return fmt.Errorf("erase %d memories: %w", len(what.Memories), err)
 		}
 		for _, schema := range schemas {
-			if err := eraseIn(ctx, tx, schema, org, ids); err != nil {
+			if err := eraseIn(ctx, tx, schema, org, what.Memories); err != nil {
 				return err
 			}
 		}

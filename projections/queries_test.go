@@ -320,7 +320,7 @@ func TestErasureTakesTextAndLabelsFromEveryStore(t *testing.T) {
 		b.project(s)
 	}
 	for range 2 { // it can be repeated
-		require.NoError(t, projections.Erase(t.Context(), projector, "umbra", []events.ID{erased.MemoryID}))
+		require.NoError(t, projections.Erase(t.Context(), projector, "umbra", projections.Erasure{Member: member, Memories: []events.ID{erased.MemoryID}}))
 	}
 
 	for org, gone := range map[string]bool{"acme": false, "umbra": true} {

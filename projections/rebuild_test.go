@@ -239,7 +239,7 @@ func TestRollingBackCatchesUpFirstAndIsUndoneByItself(t *testing.T) {
 
 	// What is erased is erased in what is kept too: rolling back brings nothing back.
 	super := b.connect(migrations.Projector)
-	require.NoError(t, projections.Erase(t.Context(), super, "acme", []events.ID{later.MemoryID}))
+	require.NoError(t, projections.Erase(t.Context(), super, "acme", projections.Erasure{Member: member, Memories: []events.ID{later.MemoryID}}))
 	want = b.dump()
 	_, err = rebuild.Rollback(t.Context(), b.rebuilding(s, access))
 	require.NoError(t, err)

@@ -88,7 +88,7 @@ func TestWordsFollowTheMemory(t *testing.T) {
 	require.Equal(t, []events.ID{m.MemoryID}, b.found(s, ada, "gyokuro", memories.Filter{Forgotten: true}))
 	require.Empty(t, b.found(s, ada, "matcha", memories.Filter{Lifecycle: events.LifecycleTombstoned}))
 
-	require.NoError(t, projections.Erase(t.Context(), b.connect("iris_projector"), s.org, []events.ID{m.MemoryID}))
+	require.NoError(t, projections.Erase(t.Context(), b.connect("iris_projector"), s.org, projections.Erasure{Member: ada, Memories: []events.ID{m.MemoryID}}))
 	require.Empty(t, b.found(s, ada, "gyokuro", memories.Filter{Forgotten: true}))
 	require.Equal(t, []events.ID{p.MemoryID}, b.found(s, ada, "oolong", memories.Filter{}))
 }

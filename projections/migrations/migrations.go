@@ -32,8 +32,12 @@ const (
 	App       = "iris_app"
 )
 
-// Schema holds the read models that are read. A rebuild makes another beside it.
-const Schema = "iris"
+// Schema holds the read models that are read. A rebuild makes another beside it. Snapshots holds the folded books, which no rebuild
+// touches; whoever makes Schema makes it too.
+const (
+	Schema    = "iris"
+	Snapshots = "iris_snapshots"
+)
 
 var (
 	ErrRole    = errors.New("migration_role_unsafe")
@@ -41,7 +45,7 @@ var (
 	ErrMigrate = errors.New("migration_failed")
 )
 
-//go:embed sql/*.sql
+//go:embed sql/*.sql snapshots/*.sql
 var files embed.FS
 
 // lockID keeps our migrations apart from another product's in the same database. Lock attempts are a second apart.
@@ -72,11 +76,35 @@ func Prepare(ctx context.Context, adminURL, schema string) error {
 			return err
 		}
 	}
-	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return makeSchema(ctx, tx, schema) })
+	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		for _, name := range with(schema) {
+			if err := makeSchema(ctx, tx, name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// with lists what is made together with a schema.
+func with(schema string) []string {
+	if schema == Schema {
+		return []string{Schema, Snapshots}
+	}
+	return []string{schema}
 }
 
 // Up brings the tables of a schema up to date over a connection of Owner.
 func Up(ctx context.Context, ownerURL, schema string) error {
+	for _, name := range with(schema) {
+		if err := up(ctx, ownerURL, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func up(ctx context.Context, ownerURL, schema string) error {
 	provider, db, err := open(ownerURL, schema)
 	if err != nil {
 		return err
@@ -101,7 +129,11 @@ func open(ownerURL, schema string) (*goose.Provider, *sql.DB, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: make the locker: %w", ErrMigrate, err)
 	}
-	sqlFiles, err := fs.Sub(files, "sql")
+	folder := "sql"
+	if schema == Snapshots {
+		folder = "snapshots"
+	}
+	sqlFiles, err := fs.Sub(files, folder)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: read the migrations: %w", ErrMigrate, err)
 	}
