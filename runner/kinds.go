@@ -20,7 +20,8 @@ func Members(cfg Config) (*Runner[*member.State, member.Command], error) {
 	})
 }
 
-// Organisations runs the commands of organisations' definitions.
+// Organisations runs the commands of organisations' definitions. They begin from the policy that this program was shipped with, and
+// are few: no snapshot is kept of them.
 func Organisations(cfg Config) (*Runner[*organisation.State, organisation.Command], error) {
 	return New(cfg, Decider[*organisation.State, organisation.Command]{
 		Initial: func(org string, _ events.Aggregate) *organisation.State { return organisation.Initial(org) },

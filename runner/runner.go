@@ -84,6 +84,7 @@ type Config struct {
 	Tracer  tracing.Tracer
 
 	Snapshots       Snapshots                 // nil: every cold load folds from the first event
+	SnapshotEvery   uint64                    // commits that lie between two snapshots at least; 0: 256 (spec 9.4)
 	ObserveSnapshot func(SnapshotObservation) // hears what becomes of snapshots; nil: nobody
 }
 
@@ -102,6 +103,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.Observe == nil {
 		c.Observe = func(Observation) {}
+	}
+	if c.SnapshotEvery == 0 {
+		c.SnapshotEvery = snapshotEvery
 	}
 	if c.ObserveSnapshot == nil {
 		c.ObserveSnapshot = func(SnapshotObservation) {}
@@ -232,9 +236,6 @@ func (r *Runner[S, C]) run(ctx context.Context, c Command[C], w *watch) (Outcome
 		if done, ok := b.commands[c.ID]; ok {
 			return r.repeat(ctx, c, done, digest, attempt > 0)
 		}
-		if err := r.textsOf(ctx, c, b); err != nil {
-			return Outcome{}, unknownIf(uncertain, err)
-		}
 		env.Now = events.At(r.cfg.Now())
 		decided, err := r.decide(ctx, w, attempt, b, c, env)
 		if (err != nil || len(decided.events) == 0 || len(decided.joints) > 0) && !current {
@@ -245,9 +246,6 @@ func (r *Runner[S, C]) run(ctx context.Context, c Command[C], w *watch) (Outcome
 			current = true
 			if done, ok := b.commands[c.ID]; ok {
 				return r.repeat(ctx, c, done, digest, false)
-			}
-			if err := r.textsOf(ctx, c, b); err != nil {
-				return Outcome{}, err
 			}
 			decided, err = r.decide(ctx, w, attempt, b, c, env)
 		}
@@ -290,6 +288,9 @@ type decision struct {
 }
 
 func (r *Runner[S, C]) decide(ctx context.Context, w *watch, attempt int, b *book[S], c Command[C], env aggregates.Env) (decision, error) {
+	if err := r.textsOf(ctx, c, b); err != nil {
+		return decision{}, err
+	}
 	deciding := w.step(ctx, tracing.Decide, attempt)
 	decided, err := r.decider.Decide(b.state, c.Body, env)
 	deciding.End(codeOf(err))

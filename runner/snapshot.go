@@ -49,16 +49,13 @@ type SnapshotObservation struct {
 }
 
 const (
-	// snapshotEvery is how many commits lie between two snapshots at least (spec 9.4). Of a long book it is a sixteenth of it, or all
-	// that is written for a book would grow with its square.
-	snapshotEvery = 256
+	snapshotEvery = 256 // spec 9.4
+	// snapshotShare: of a long book as much as a sixteenth lies between two, or all that is written of it would grow with its square.
 	snapshotShare = 16
 
-	snapshotPatience = 2 * time.Second // a cold load waits no longer for the store
+	snapshotPatience = 5 * time.Second // a cold load waits no longer for the store
 	snapshotWork     = time.Minute     // what making one may take
 )
-
-func due(version uint64) uint64 { return max(snapshotEvery, version/snapshotShare) }
 
 // errSnapshot: the snapshot doesn't fit the stream. It never leaves the package.
 var errSnapshot = errors.New("snapshot_mismatch")
@@ -131,6 +128,9 @@ func (r *Runner[S, C]) cold(ctx context.Context, org string, a events.Aggregate,
 	}
 	if found != nil {
 		err := r.resume(ctx, org, a, b, found, head)
+		if err == nil {
+			r.snapshot(a, SnapshotUsed)
+		}
 		if !errors.Is(err, errSnapshot) {
 			return err
 		}
@@ -213,9 +213,6 @@ func (r *Runner[S, C]) resume(ctx context.Context, org string, a events.Aggregat
 	if errors.Is(err, ErrBroken) {
 		return errSnapshot // or the stream's own chain: the fold from the first event says so
 	}
-	if err == nil {
-		r.snapshot(a, SnapshotUsed)
-	}
 	return err
 }
 
@@ -231,7 +228,7 @@ func (k *kept[S]) standsAt(a events.Aggregate, m eventlog.Message) bool {
 // is being made the next commit asks again.
 func (r *Runner[S, C]) keep(org string, a events.Aggregate, b *book[S]) {
 	k := r.keeper
-	if k == nil || b.version < b.saved+due(b.version) {
+	if k == nil || b.version < b.saved+max(r.cfg.SnapshotEvery, b.version/snapshotShare) {
 		return
 	}
 	select {
@@ -271,6 +268,9 @@ func (r *Runner[S, C]) make(ctx context.Context, org string, a events.Aggregate,
 		if err := r.load(ctx, org, a, b, position); err != nil {
 			return false, err
 		}
+	}
+	if b.version < b.saved+r.cfg.SnapshotEvery {
+		return false, nil
 	}
 	plain, err := r.keeper.form.Write(nil, b.kept())
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 // of them, so that a new one is slow before it is wrong.
 func Needed(c Command) (entries []events.ID, known bool) {
 	switch c := c.(type) {
-	case Register, Join, Propose, StateWords, Decline, Forget, Pause, Resume, Restore, Grant, Deny, Withdraw:
+	case Register, Propose, StateWords, Decline, Forget, Pause, Resume, Restore, Grant, Deny, Withdraw,
+		Join, Leave, GiveRole, TakeRole, GiveInspectionRole, TakeInspectionRole, Remove:
 		return nil, true // texts are known by their prints
 	case Accept:
 		return []events.ID{c.ProposalID}, true
