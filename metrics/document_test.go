@@ -70,5 +70,5 @@ func TestWhatAnAlarmCountsStandsAtZero(t *testing.T) {
 			require.Regexp(t, `\n`+c[1]+`(\{.*`+c[2]+`.*\})? 0\n`, string(text))
 		}
 	}
-	require.Equal(t, 3, found)
+	require.Equal(t, 4, found)
 }

@@ -75,6 +75,9 @@ func (m *Metrics) begin() {
 		}
 		m.histograms[publishSeconds].WithLabelValues(string(to))
 	}
+	for _, result := range runner.SnapshotResults() {
+		m.counters[snapshotsTotal].WithLabelValues(string(events.AggregateMember), string(result))
+	}
 	m.counters[claimsParked].WithLabelValues()
 	m.counters[claimsTotal].WithLabelValues(string(events.OutcomePending), "")
 	m.counters[httpProblems].WithLabelValues("internal")
@@ -124,6 +127,13 @@ func (m *Metrics) result(kind string, o runner.Observation) string {
 		return "refused"
 	}
 	return "failed"
+}
+
+// Kept counts what became of one snapshot (runner.Config.ObserveSnapshot).
+func (m *Metrics) Kept(o runner.SnapshotObservation) {
+	if m != nil {
+		m.counters[snapshotsTotal].WithLabelValues(string(o.Aggregate), string(o.Result)).Inc()
+	}
 }
 
 // Published counts what the broker took or didn't (eventlog.Config.Observe).

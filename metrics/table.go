@@ -33,6 +33,8 @@ const (
 	commitSeconds = "iris_commit_seconds"
 	refusals      = "iris_refusals_total"
 
+	snapshotsTotal = "iris_snapshots_total"
+
 	published      = "iris_published_messages_total"
 	publishSeconds = "iris_publish_seconds"
 
@@ -81,6 +83,12 @@ func Table() []Definition {
 			Alarm: &Alarm{"histogram_quantile(0.99, rate(iris_commit_seconds_bucket[5m])) > 0.5", "Deciding is microseconds, so the time is the broker's sync or the vault's.",
 				"Compare `iris_publish_seconds`. If that is fine, look at the vault's PostgreSQL; a member's very first load after a start may be long."}},
 		{Name: refusals, Kind: Counter, Labels: []string{"aggregate", "code"}, Help: "Refusals decided by an aggregate, by code."},
+
+		{Name: snapshotsTotal, Kind: Counter, Labels: []string{"aggregate", "result"},
+			Help: "Snapshots of folded books, by what became of them: used, saved, failed, unreadable, mismatch.",
+			Alarm: &Alarm{`increase(iris_snapshots_total{result="mismatch"}[1h]) > 0`,
+				"A snapshot isn't of the stream beside it: one of the two was put back to an older copy, or changed. It was dropped and the book folded from its first event.",
+				"No answer is wrong by it. Find out who restored what: if nobody did, compare the streams with their backup (see [above](#a-stream-that-isnt-what-it-was))."}},
 
 		{Name: published, Kind: Counter, Labels: []string{"to", "result"},
 			Help: "Messages published, to ledger, access, fence or inbox, by result: stored, conflict, ambiguous, refused."},

@@ -38,6 +38,8 @@ type Config struct {
 	Models   *reader.Reader
 	Contract *schemas.Contract
 
+	Snapshots runner.Snapshots // nil: every book that isn't in memory is folded from its first event
+
 	Issuer      string // whose subjects the directory knows
 	Credentials acts.Credentials
 	Controller  receipts.Controller
@@ -76,6 +78,7 @@ func Connect(cfg Config) (*Rooms, error) {
 	codec := events.Codec{Keys: cfg.Vault, Contract: cfg.Contract}
 	shared := runner.Config{
 		Log: cfg.Streams, Codec: codec, Keys: cfg.Vault, Screen: screening.New(), Now: cfg.Now, Observe: cfg.Metrics.Decided, Tracer: cfg.Tracer,
+		Snapshots: cfg.Snapshots, ObserveSnapshot: cfg.Metrics.Kept,
 	}
 	members, err := runner.Members(shared)
 	if err != nil {
@@ -101,6 +104,9 @@ func (r *Rooms) recalls(members *runner.Runner[*member.State, member.Command], o
 		Observe: r.cfg.Metrics.Recalled, Tracer: r.cfg.Tracer,
 	}
 }
+
+// Close ends the snapshot that is being made, before the stores are closed. Nothing else of the rooms has to be ended.
+func (r *Rooms) Close() { r.Acts.Members.Close() }
 
 // HearMarks listens to lines elsewhere until ctx ends. Where it can't, the cursor rows tell.
 func (r *Rooms) HearMarks(ctx context.Context) error {

@@ -25,6 +25,7 @@ import (
 	"iris.example/iris/projections/engine"
 	"iris.example/iris/projections/migrations"
 	"iris.example/iris/projections/reader"
+	"iris.example/iris/projections/snapshots"
 	"iris.example/iris/schemas"
 	"iris.example/iris/tracing"
 	"iris.example/iris/tracing/tracefile"
@@ -47,6 +48,7 @@ type Instance struct {
 	databases assembly.Databases
 	conn      *nats.Conn
 	models    *reader.Reader
+	snapshots *snapshots.Store
 	projector *projector.Worker
 	inbox     *eventlog.Inbox
 	listener  net.Listener
@@ -218,6 +220,9 @@ func (i *Instance) openStores(ctx context.Context) (err error) {
 	if i.models, err = reader.Open(ctx, reader.Config{URL: i.databases.URL(modelsDatabase, migrations.App)}); err != nil {
 		return err
 	}
+	if i.snapshots, err = snapshots.Open(ctx, snapshots.Config{URL: i.databases.URL(modelsDatabase, migrations.App)}); err != nil {
+		return err
+	}
 	i.listener, err = net.Listen("tcp", i.cfg.HTTP)
 	if err != nil {
 		return fmt.Errorf("listen on %s: another program may have the port; choose one with --http: %w", i.cfg.HTTP, err)
@@ -233,7 +238,7 @@ func (i *Instance) origin() string { return "http://" + i.listener.Addr().String
 // assemble connects the rooms.
 func (i *Instance) assemble(ctx context.Context) (err error) {
 	i.rooms, err = assembly.Connect(assembly.Config{
-		Conn: i.conn, Log: i.Log, Streams: i.streams, Vault: i.Vault, Models: i.models, Contract: i.contract, Issuer: Issuer,
+		Conn: i.conn, Log: i.Log, Streams: i.streams, Vault: i.Vault, Models: i.models, Snapshots: i.snapshots, Contract: i.contract, Issuer: Issuer,
 		Credentials: brokerCredentials{i.NATS}, Controller: i.cfg.Controller, Now: i.Now, Metrics: i.metrics, Tracer: i.tracer, Logger: i.cfg.Logger,
 	})
 	if err != nil {
@@ -322,7 +327,13 @@ func (i *Instance) Stop(ctx context.Context) error {
 	if i.workers != nil {
 		all = append(all, i.workers.Wait())
 	}
+	if i.rooms != nil {
+		i.rooms.Close()
+	}
 	i.streams.Close()
+	if i.snapshots != nil {
+		i.snapshots.Close()
+	}
 	if i.models != nil {
 		i.models.Close()
 	}
