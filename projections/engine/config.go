@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"iris.example/iris/events"
 	"iris.example/iris/events/log"
 	"iris.example/iris/tracing"
@@ -54,7 +56,8 @@ type Config struct {
 	Stream       string
 	Name         string // of the line and its cursor; default the stream's: a second line over it has another
 	DatabaseURL  string
-	Schema       string // default iris
+	Pool         *pgxpool.Pool // shared with other lines of the same database and schema; nil: a connection of its own
+	Schema       string        // default iris
 	Projections  []Projection
 	Follow       Follow
 	Decoder      Decoder

@@ -112,15 +112,15 @@ func pause(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// follow is one life of the line's connection. It always ends with an error.
+// follow is one life of the line. It always ends with an error.
 func (l *Line) follow(ctx context.Context) error {
-	conn, err := l.connect(ctx)
+	db, err := l.connections(ctx)
 	if err != nil {
 		return err
 	}
-	defer disconnect(ctx, conn)
-	position, err := l.resume(ctx, conn)
-	if err != nil {
+	defer db.end(ctx)
+	var position uint64
+	if err := db.use(ctx, func(conn *pgx.Conn) (err error) { position, err = l.resume(ctx, conn); return err }); err != nil {
 		return err
 	}
 	l.resumes(position)
@@ -144,11 +144,11 @@ func (l *Line) follow(ctx context.Context) error {
 			if !open {
 				return context.Cause(ctx)
 			}
-			if position, err = l.carry(ctx, conn, position, next); err != nil {
+			if position, err = l.carry(ctx, db, position, next); err != nil {
 				return err
 			}
 		case <-idle.C:
-			if err := l.still(ctx, conn, position); err != nil {
+			if err := db.use(ctx, func(conn *pgx.Conn) error { return l.still(ctx, conn, position) }); err != nil {
 				return err
 			}
 		}
@@ -156,13 +156,14 @@ func (l *Line) follow(ctx context.Context) error {
 }
 
 // carry applies what can be applied before an error ends this life: a line stops right before what stops it.
-func (l *Line) carry(ctx context.Context, conn *pgx.Conn, position uint64, next delivery) (uint64, error) {
+func (l *Line) carry(ctx context.Context, db connections, position uint64, next delivery) (uint64, error) {
 	if next.err != nil {
 		return position, fmt.Errorf("read %s after %d: %w", l.config.Stream, position, next.err)
 	}
 	items, stop := l.passable(position, next.items)
 	if len(items) > 0 {
-		reached, err := l.apply(ctx, conn, position, items)
+		reached := position
+		err := db.use(ctx, func(conn *pgx.Conn) (err error) { reached, err = l.apply(ctx, conn, position, items); return err })
 		if reached > position {
 			position = reached
 			l.stands(position)

@@ -130,20 +130,13 @@ func queueGaps(b *pgx.Batch, org, name string, position uint64, items []item) (m
 	return missing
 }
 
-// connect makes the line's own connection. Only here may a commit be acknowledged before it is on the disk: cursor and rows are
-// lost together, and the stream has them.
+// connect makes the line's own connection.
 func (l *Line) connect(ctx context.Context) (*pgx.Conn, error) {
 	config, err := pgx.ParseConfig(l.config.DatabaseURL)
 	if err != nil {
 		return nil, fmt.Errorf("read the projector's address: %w", err)
 	}
-	config.RuntimeParams["search_path"] = l.config.Schema
-	config.RuntimeParams["application_name"] = "iris-projector"
-	config.RuntimeParams["synchronous_commit"] = "off"
-	// A plan kept from when the tables were empty would read them whole, batch after batch (measured: seven times the work).
-	config.RuntimeParams["plan_cache_mode"] = "force_custom_plan"
-	config.RuntimeParams["statement_timeout"] = "60000"
-	config.RuntimeParams["idle_in_transaction_session_timeout"] = "30000"
+	setUp(config, l.config.Schema)
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("connect as projector: %w", err)

@@ -12,13 +12,16 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
 	"iris.example/iris/events"
 	"iris.example/iris/events/log"
 	"iris.example/iris/projections"
 	"iris.example/iris/projections/engine"
+	"iris.example/iris/projections/migrations"
 	"iris.example/iris/tracing"
 )
 
@@ -38,6 +41,7 @@ type Config struct {
 // Worker runs the lines.
 type Worker struct {
 	lines map[string]*engine.Line // by name, which organisations don't share
+	pool  *pgxpool.Pool           // what all lines work on
 
 	mu   sync.Mutex
 	last map[string]engine.Status // by line
@@ -49,29 +53,52 @@ func New(cfg Config) (*Worker, error) {
 		return nil, errors.New("projector: a logger is required")
 	}
 	w := &Worker{lines: map[string]*engine.Line{}, last: map[string]engine.Status{}}
+	all, err := linesOf(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if w.pool, err = engine.NewPool(cfg.DatabaseURL, migrations.Schema, max(1, min(connections, len(all)))); err != nil {
+		return nil, err
+	}
+	for _, line := range all {
+		line.Pool, line.Report, line.Idle = w.pool, w.report(cfg.Logger), max(leastIdle, time.Duration(len(all))*idleEach)
+		if w.lines[line.Name], err = engine.New(line); err != nil {
+			w.pool.Close()
+			return nil, fmt.Errorf("line %s: %w", line.Name, err)
+		}
+	}
+	return w, nil
+}
+
+const (
+	// connections are what all lines share, however many organisations there are: PostgreSQL has two cores' worth of work for them,
+	// and what idles needs none.
+	connections = 8
+	// An idle line looks at its cursor every two seconds, or a hundred of them do in each: a thousand organisations cost no more.
+	leastIdle = 2 * time.Second
+	idleEach  = 10 * time.Millisecond
+)
+
+func linesOf(cfg Config) (all []engine.Config, err error) {
 	for _, org := range cfg.Organisations {
 		for _, l := range projections.Lines(org) {
 			decoder, err := l.Decoder(cfg.Codec)
 			if err != nil {
 				return nil, fmt.Errorf("line %s: %w", l.Name, err)
 			}
-			line, err := engine.New(engine.Config{
+			all = append(all, engine.Config{
 				Organisation: org, Stream: l.Stream, Name: l.Name, DatabaseURL: cfg.DatabaseURL, Projections: l.Projections, Park: l.Park,
-				Follow: cfg.Follow, Read: cfg.Read, Decoder: decoder, Announce: cfg.Announce, Mend: cfg.Mend,
-				Report: w.report(cfg.Logger), Tracer: cfg.Tracer,
+				Follow: cfg.Follow, Read: cfg.Read, Decoder: decoder, Announce: cfg.Announce, Mend: cfg.Mend, Tracer: cfg.Tracer,
 			})
-			if err != nil {
-				return nil, fmt.Errorf("line %s: %w", l.Name, err)
-			}
-			w.lines[l.Name] = line
 		}
 	}
-	return w, nil
+	return all, nil
 }
 
 // Run carries all lines until ctx ends. A line that is stopped by a commit it can't pass stays stopped, and Unhealthy says so;
 // the others go on.
 func (w *Worker) Run(ctx context.Context) error {
+	defer w.pool.Close()
 	var group errgroup.Group
 	for _, line := range w.lines {
 		group.Go(func() error { return line.Run(ctx) })
