@@ -41,7 +41,10 @@ func TestManyLinesShareAFewConnections(t *testing.T) {
 
 	b.exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'iris-projector'")
 	for i, run := range runs {
-		require.Eventually(t, func() bool { s := run.line.Status(); return s.State == engine.Following && s.Position == streams[i].last }, time.Minute, time.Millisecond)
+		require.Eventually(t, func() bool {
+			s := run.line.Status()
+			return s.State == engine.Following && s.Position == streams[i].last
+		}, time.Minute, time.Millisecond)
 		run.stop()
 		require.NoError(t, <-run.done)
 	}

@@ -17,9 +17,12 @@ import (
 )
 
 type benchCommand struct {
-	Rounds int  `default:"10" help:"How often raw and measured alternate."`
-	Each   int  `default:"100" help:"Operations a round."`
-	JSON   bool `name:"json" help:"Print the figures as JSON."`
+	Rounds        int  `default:"10" help:"How often raw and measured alternate."`
+	Each          int  `default:"100" help:"Operations a round."`
+	Claims        int  `default:"2000" help:"Claims that intake is measured with, of a tenth as many members; 0: not."`
+	RebuildEvents int  `default:"20000" help:"Events that a rebuild is measured with; a million is told in proportion. 0: not."`
+	Organisations int  `default:"100" help:"Organisations that are created and restarted; 0: none."`
+	JSON          bool `name:"json" help:"Print the figures as JSON."`
 }
 
 func (c benchCommand) Run(ctx context.Context, out output) error {
@@ -27,11 +30,19 @@ func (c benchCommand) Run(ctx context.Context, out output) error {
 	if err != nil {
 		return &exit{exitCouldNot, err}
 	}
-	figures, err := bench.Run(ctx, bench.Config{Rounds: c.Rounds, Each: c.Each, Progress: out.Err})
+	cfg := bench.Config{Rounds: c.Rounds, Each: c.Each, RebuildEvents: c.RebuildEvents, Claims: c.Claims, Progress: out.Err}
+	figures, err := bench.Run(ctx, cfg)
 	if err != nil {
 		return &exit{exitCouldNot, err}
 	}
 	figures = append(starts, figures...)
+	if c.Organisations > 0 {
+		many, err := bench.Organisations(ctx, cfg, c.Organisations)
+		if err != nil {
+			return &exit{exitCouldNot, err}
+		}
+		figures = append(figures, many...)
+	}
 	if c.JSON {
 		return out.json(figures)
 	}

@@ -26,9 +26,12 @@ import (
 
 // Config says how long to measure.
 type Config struct {
-	Rounds   int // alternations of raw and measured
-	Each     int // operations a round
-	Progress io.Writer
+	Rounds int // alternations of raw and measured
+	Each   int // operations a round
+
+	RebuildEvents int // how many events a rebuild is measured with; 0: none is
+	Claims        int // how many claims intake is measured with; 0: it isn't
+	Progress      io.Writer
 }
 
 // Figure is one line of the report: Measured against Raw, and the ratio that is promised.
@@ -82,6 +85,20 @@ func Run(ctx context.Context, cfg Config) ([]Figure, error) {
 			return nil, err
 		}
 		figures = append(figures, together)
+	}
+	if cfg.Claims > 0 {
+		taken, err := b.taken(ctx)
+		if err != nil {
+			return nil, err
+		}
+		figures = append(figures, taken)
+	}
+	if cfg.RebuildEvents > 0 {
+		rebuilt, err := b.rebuilt(ctx)
+		if err != nil {
+			return nil, err
+		}
+		figures = append(figures, rebuilt)
 	}
 	return figures, nil
 }
@@ -175,6 +192,9 @@ func (b *run) together(ctx context.Context, writers int, promise float64) (Figur
 		}
 		var err error
 		if callers[n], err = caller(ctx, b.instance, subject); err != nil {
+			return Figure{}, err
+		}
+		if _, err := b.propose(ctx, callers[n]); err != nil { // what is cold is not what is measured
 			return Figure{}, err
 		}
 	}

@@ -35,6 +35,8 @@ type Config struct {
 	TraceFile   string         // spans are appended here, for development; empty: nobody traces
 	Limits      *limits.Config // how often a caller may ask; nil: generous
 	Progress    io.Writer      // hears what the start is doing; nil: nobody
+	// Organisations are more than the demonstration's two: founded, with programs and terms, and projected, with nobody in them.
+	Organisations []string
 	// UnsafeNoSync answers before the disk has what was written. For tests that are not about durability.
 	UnsafeNoSync bool
 }
@@ -82,6 +84,8 @@ func (c Config) Validate() error {
 	}
 	return nil
 }
+
+func (c Config) organisations() []string { return append(organisations(), c.Organisations...) }
 
 func (c Config) path(parts ...string) string {
 	return filepath.Join(append([]string{c.DataDir}, parts...)...)

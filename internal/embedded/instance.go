@@ -142,10 +142,8 @@ func (i *Instance) start(ctx context.Context) (err error) {
 		return err
 	}
 	i.say("founding the organisations")
-	for _, org := range organisations() {
-		if err := i.Found(ctx, org); err != nil {
-			return err
-		}
+	if err := i.foundAll(ctx); err != nil {
+		return err
 	}
 	if err := i.startWorkers(ctx); err != nil {
 		return err
@@ -249,7 +247,7 @@ func (i *Instance) assemble(ctx context.Context) (err error) {
 }
 
 func (i *Instance) startWorkers(ctx context.Context) (err error) {
-	i.projector, err = i.rooms.Projector(organisations(), i.databases.URL(modelsDatabase, migrations.Projector), i.mendModels)
+	i.projector, err = i.rooms.Projector(i.cfg.organisations(), i.databases.URL(modelsDatabase, migrations.Projector), i.mendModels)
 	if err != nil {
 		return err
 	}

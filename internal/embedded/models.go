@@ -49,7 +49,7 @@ func (i *Instance) Rebuild(ctx context.Context, ask Models, tell func(rebuild.Pr
 	}
 	cfg := rebuild.Config{
 		AdminURL: admin, OwnerURL: i.databases.URL(modelsDatabase, migrations.Owner), ProjectorURL: i.databases.URL(modelsDatabase, migrations.Projector),
-		Organisations: organisations(), Follow: engine.Followed(i.Log), Last: i.Log.Last, Codec: i.Codec, AcceptDifferences: ask.AcceptDifferences, Progress: tell,
+		Organisations: i.cfg.organisations(), Follow: engine.Followed(i.Log), Last: i.Log.Last, Codec: i.Codec, AcceptDifferences: ask.AcceptDifferences, Progress: tell,
 	}
 	switch ask.Act {
 	case "rebuild":

@@ -33,7 +33,7 @@ func (i *Instance) watch() error {
 func (i *Instance) standing(ctx context.Context) ([]metrics.Standing, error) {
 	var all []metrics.Standing
 	var failed []error
-	for _, org := range organisations() {
+	for _, org := range i.cfg.organisations() {
 		failed = append(failed, i.models.WithOrganisation(ctx, org, func(s *reader.Session) error {
 			counts, err := standing.Count(ctx, s)
 			for _, c := range counts {

@@ -10,6 +10,8 @@ import (
 	"os"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"iris.example/iris/aggregates/member"
 	"iris.example/iris/aggregates/organisation"
 	"iris.example/iris/events"
@@ -59,22 +61,29 @@ func people(org string) []person {
 	}
 }
 
-// Found makes what isn't there yet of an organisation. Every step says "it is so" when it was done before, so that a start after
-// a crash goes on.
+// foundAll founds some organisations at once: most of it is waiting for one of the stores.
+func (i *Instance) foundAll(ctx context.Context) error {
+	for _, org := range organisations() {
+		if err := i.Found(ctx, org); err != nil {
+			return err
+		}
+	}
+	var group errgroup.Group
+	group.SetLimit(foundedAtOnce)
+	for _, org := range i.cfg.Organisations {
+		group.Go(func() error { _, err := i.found(ctx, org); return err })
+	}
+	return group.Wait()
+}
+
+const foundedAtOnce = 8
+
+// Found makes what isn't there yet of an organisation with its people. Every step says "it is so" when it was done before, so that a
+// start after a crash goes on.
 func (i *Instance) Found(ctx context.Context, org string) error {
-	writable, err := i.openOrganisation(ctx, org)
-	if err != nil {
-		return fmt.Errorf("organisation %s: %w", org, err)
-	}
-	if !writable { // the others are served all the same; /readyz and the log say what is wrong
-		i.say("organisation " + org + " is not written to: its streams are not what they must be")
-		return nil
-	}
-	if err := i.define(ctx, org); err != nil {
-		return fmt.Errorf("define organisation %s: %w", org, err)
-	}
-	if err := i.Acts.CutOff(ctx, org); err != nil {
-		return fmt.Errorf("cut off revoked producers of organisation %s: %w", org, err)
+	writable, err := i.found(ctx, org)
+	if err != nil || !writable {
+		return err
 	}
 	for _, p := range people(org) {
 		if !p.member {
@@ -85,6 +94,24 @@ func (i *Instance) Found(ctx context.Context, org string) error {
 		}
 	}
 	return nil
+}
+
+// found is Found without the people.
+func (i *Instance) found(ctx context.Context, org string) (writable bool, err error) {
+	if writable, err = i.openOrganisation(ctx, org); err != nil {
+		return false, fmt.Errorf("organisation %s: %w", org, err)
+	}
+	if !writable { // the others are served all the same; /readyz and the log say what is wrong
+		i.say("organisation " + org + " is not written to: its streams are not what they must be")
+		return false, nil
+	}
+	if err := i.define(ctx, org); err != nil {
+		return false, fmt.Errorf("define organisation %s: %w", org, err)
+	}
+	if err := i.Acts.CutOff(ctx, org); err != nil {
+		return false, fmt.Errorf("cut off revoked producers of organisation %s: %w", org, err)
+	}
+	return true, nil
 }
 
 // openOrganisation creates the streams only of an organisation that was never founded here: the marker is written after both

@@ -70,6 +70,7 @@ func (r *run) read(ctx context.Context) error {
 		}
 		lines = append(lines, line)
 	}
+	r.say(Progress{Stage: Reading, Total: meter.total})
 	for i, line := range lines {
 		if targets[i].at == 0 || !line.Foldable() {
 			continue // what can't be folded is carried with what came since

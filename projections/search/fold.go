@@ -18,7 +18,9 @@ func (c *Changes) Settled() []engine.Table {
 			rows = append(rows, r)
 		}
 	}
-	slices.SortFunc(rows, func(x, y *Row) int { return cmp.Or(cmp.Compare(x.MemberID, y.MemberID), cmp.Compare(x.MemoryID, y.MemoryID)) })
+	slices.SortFunc(rows, func(x, y *Row) int {
+		return cmp.Or(cmp.Compare(x.MemberID, y.MemberID), cmp.Compare(x.MemoryID, y.MemoryID))
+	})
 	return []engine.Table{{
 		Name: "memory_search", Len: len(rows), Columns: []string{"member_id", "memory_id", "words", "position"},
 		Row: func(i int) []any {
