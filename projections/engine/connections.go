@@ -56,6 +56,7 @@ func NewPool(databaseURL, schema string, size int) (*pgxpool.Pool, error) {
 	setUp(config.ConnConfig, schema)
 	config.MaxConns, config.MinConns, config.MinIdleConns = int32(size), 0, 0
 	config.MaxConnIdleTime = idleConnection
+	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false } // a line that meets a dead one begins again
 	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		reader.TimesInUTC(conn)
 		return nil
