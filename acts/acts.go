@@ -53,6 +53,8 @@ type Acts struct {
 	Now           func() time.Time
 	Controller    receipts.Controller // who answers for the deployment, on receipts
 
+	MaxSwept int // how many memories one commit of a sweep names; 0: events.MaxSwept
+
 	Intake      Intake      // opens what producers sealed
 	Sealed      Sealed      // judges it
 	Parked      Parked      // keeps claims that can't be read

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"iris.example/iris/aggregates"
@@ -106,6 +107,7 @@ func (a *Acts) Memories(ctx context.Context, c Caller, filter memories.Filter, w
 		return Page[Memory]{}, err
 	}
 	result.Items, err = a.openMemories(ctx, c, rows)
+	result.Items = slices.DeleteFunc(result.Items, func(m Memory) bool { return m.ForgetAt != nil && !filter.Forgotten })
 	return result, err
 }
 
@@ -218,6 +220,9 @@ func derive(m *Memory, book *member.State, now events.Time) {
 	entry, ok := book.Entries[m.MemoryID]
 	if !ok {
 		return
+	}
+	if m.ForgetAt == nil && entry.ForgetAt != nil { // hidden by a sweep that has not named it yet
+		m.Lifecycle, m.ForgetAt = entry.Lifecycle, entry.ForgetAt
 	}
 	m.ReferenceCount = entry.ReferenceCount
 	if entry.PromotedFrom != "" {

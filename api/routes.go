@@ -208,7 +208,7 @@ func Routes() []Route {
 			Summary: "This contract", handle: (*API).contract,
 		},
 	}
-	return slices.Concat(all, settingsRoutes(), programRoutes())
+	return slices.Concat(all, settingsRoutes(), programRoutes(), sweepRoutes())
 }
 
 func memoryFilters() []Parameter {

@@ -1,6 +1,7 @@
 package projections_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -38,7 +39,7 @@ func draw(t *rapid.T) *stream {
 	}
 	for range rapid.IntRange(1, 40).Draw(t, "acts") {
 		member := rapid.SampledFrom(members).Draw(t, "member")
-		switch rapid.IntRange(0, 13).Draw(t, "act") {
+		switch rapid.IntRange(0, 14).Draw(t, "act") {
 		case 0:
 			p := s.proposed("claimed")
 			s.commit(member, p)
@@ -106,6 +107,21 @@ func draw(t *rapid.T) *stream {
 				s.commit(l.member, pause)
 				kept = append(kept, life{l.member, l.entry, pause.RevisionID})
 			}
+		case 14:
+			var gone, over []events.ID
+			drafts = slices.DeleteFunc(drafts, func(l life) bool {
+				if l.member == member {
+					over = append(over, l.entry.MemoryID)
+				}
+				return l.member == member
+			})
+			kept = slices.DeleteFunc(kept, func(l life) bool {
+				if l.member == member {
+					gone = append(gone, l.entry.MemoryID)
+				}
+				return l.member == member
+			})
+			s.commit(member, s.swept(gone, over))
 		case 13:
 			if l, ok := take(&kept); ok {
 				promotion := s.promoted(l.entry, l.current)

@@ -197,6 +197,20 @@ func (s *stream) promoted(e events.Entry, previous events.ID) *events.MemoryProm
 	}
 }
 
+func (s *stream) swept(memories, drafts []events.ID) *events.MemoriesForgotten {
+	name := func(ids []events.ID) []events.Swept {
+		all := []events.Swept{}
+		for _, id := range ids {
+			all = append(all, events.Swept{MemoryID: id, RevisionID: s.id()})
+		}
+		return all
+	}
+	return &events.MemoriesForgotten{
+		SweepID: s.id(), ForgetAt: s.clock.Plus(30 * 24 * time.Hour), Sweep: events.Hide(events.Sweep{Kind: events.SweepSource, Source: "secret-ref"}),
+		Memories: name(memories), Drafts: name(drafts),
+	}
+}
+
 func (s *stream) declined(e events.Entry) *events.ProposalDeclined {
 	return &events.ProposalDeclined{Revised: s.revise(e, e.RevisionID), Print: events.Hide("print")}
 }

@@ -109,6 +109,12 @@ func filled(t *testing.T, typ events.Type) events.Event {
 		return &events.OptOutsChanged{OptOuts: events.Hide([]events.OptOut{{Kind: events.OptOutCategory, Key: "work"}})}
 	case events.TypeDeclinedLifted:
 		return &events.DeclinedLifted{MemoryID: someID, Print: events.Hide("p")}
+	case events.TypeMemoriesForgotten:
+		swept := []events.Swept{{MemoryID: someID, RevisionID: otherID}}
+		return &events.MemoriesForgotten{
+			SweepID: someID, Part: 1, More: true, ForgetAt: noon, Memories: swept, Drafts: swept,
+			Sweep: events.Hide(events.Sweep{Kind: events.SweepSource, Source: "c-1"}),
+		}
 	case events.TypeMemoryPromoted:
 		promoted := entry
 		promoted.Tier, promoted.Origin = events.TierPerson, events.OriginUserConfirmed

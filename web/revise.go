@@ -240,7 +240,7 @@ func eventWords(t events.Type) string {
 		return "You paused it"
 	case events.TypeMemoryResumed:
 		return "You resumed it"
-	case events.TypeMemoryForgotten:
+	case events.TypeMemoryForgotten, events.TypeMemoriesForgotten:
 		return "You had it forgotten"
 	case events.TypeMemoryRestored:
 		return "You took the forgetting back"

@@ -35,10 +35,7 @@ func Evolve(s *State, r events.Recorded) *State {
 	case *events.MemoryForgotten:
 		s.declineFact(e.Print.Plain, e.MemoryID, HowForgotten, r)
 		if entry := s.revised(e.Revised, r); entry != nil {
-			entry.BeforeForget, entry.ForgetAt = entry.Lifecycle, &e.ForgetAt
-			if entry.Lifecycle != events.LifecycleSuperseded { // nothing leads back from there (spec 1.2)
-				entry.Lifecycle = events.LifecyclePaused
-			}
+			hide(entry, &e.ForgetAt)
 		}
 	case *events.MemoryRevised:
 		if entry := s.revised(e.Revised, r); entry != nil {
@@ -55,6 +52,7 @@ func Evolve(s *State, r events.Recorded) *State {
 	case *events.MemoryRestored:
 		if entry := s.revised(e.Revised, r); entry != nil {
 			entry.Lifecycle, entry.ForgetAt, entry.BeforeForget = e.Lifecycle, nil, ""
+			entry.SweptBy = ""
 			if entry.left(r.RecordedAt) {
 				entry.LeavesAt = nil
 			}
@@ -69,6 +67,8 @@ func Evolve(s *State, r events.Recorded) *State {
 		}
 	case *events.MemoryPromoted:
 		s.promoted(e, r)
+	case *events.MemoriesForgotten:
+		s.sweep(e, r)
 	case *events.SettingsChanged:
 		s.set(e)
 	case *events.OptOutsChanged:

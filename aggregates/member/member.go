@@ -56,6 +56,7 @@ type Entry struct {
 	BeforeForget                                    events.Lifecycle // what a restore returns to; empty when not forgotten
 	LeavesAt                                        *events.Time     // set by the end of the membership: from then on softly forgotten
 	ReferenceCount                                  int
+	SweptBy                                         events.ID // the sweep that has hidden the entry and has not named it yet
 	PromotedFrom                                    events.ID // of tier person: the memory of the program that it was
 	AutoKept                                        bool      // kept ahead of an answer, and nothing said about it since
 	CreatedAt, UpdatedAt                            events.Time
@@ -303,6 +304,8 @@ func Decide(s *State, c Command, env aggregates.Env) ([]events.Event, error) {
 		return optOut(s, c, env)
 	case LiftDeclined:
 		return liftDeclined(s, c)
+	case ForgetMany:
+		return forgetMany(s, c, env)
 	case Promote:
 		return promote(s, c, env)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -60,7 +61,11 @@ type act struct {
 	About    *string // an edit's subject
 	Stale    bool    // an edit of the revision before the current one
 	AutoKeep *map[string]bool
-	Implicit *bool           // promotion
+	Implicit *bool  // promotion
+	Source   string // of a claim or of words: a conversation
+	Sweep    *events.Sweep
+	Part     int             // of a sweep
+	Most     int             // entries in a part
 	OptOuts  []events.OptOut // the whole list
 	Producer string          // claims over NATS; empty: the client app over HTTP
 }
@@ -91,6 +96,9 @@ type expected struct {
 	Subject  *string
 	Becomes  events.Lifecycle // of a restore
 	AutoKeep []string         // the programs that are on
+	Memories []string         // of a sweep, by name
+	Drafts   []string
+	More     bool
 	Implicit *bool
 	OptOuts  []events.OptOut
 }
@@ -202,6 +210,8 @@ func (a act) command(w *world) member.Command {
 			by.Client, by.Producer = "", a.Producer
 		}
 		return member.Propose{Draft: a.draft(), ByMessage: a.ByMessage, ProposedBy: by}
+	case "forget-many":
+		return member.ForgetMany{Sweep: *a.Sweep, SweepID: w.id("the sweep"), Part: a.Part, Most: a.Most}
 	case "promote":
 		return member.Promote{MemoryID: w.id(a.Of), Program: or(a.Program, "default"), Known: screening.Known{
 			Organisations: []string{"Acme Works"}, Programs: []string{"atlas"}, Members: []string{"Ada Lovelace"},
@@ -286,6 +296,9 @@ func (a act) draft() member.Draft {
 		Scope: events.Scope{Kind: events.ScopeProfile}, AdapterScope: a.Adapter, Category: events.CategoryPreference, Subject: a.Subject,
 		Body: "Prefers metric units in all tables.", Origin: or(a.Origin, events.OriginModelInferred), MultiActor: a.Actor, Ref: a.Ref,
 	}
+	if a.Source != "" {
+		d.SourceRefs = []events.SourceRef{{Kind: "conversation", Ref: a.Source, Turns: []int{}}}
+	}
 	if a.Body != nil {
 		d.Body = *a.Body
 	}
@@ -296,6 +309,19 @@ func (a act) draft() member.Draft {
 		d.Scope = *a.Scope
 	}
 	return d
+}
+
+// names are in the order of the names.
+func (w *world) names(swept []events.Swept) []string {
+	var all []string
+	for name, id := range w.named {
+		if slices.ContainsFunc(swept, func(s events.Swept) bool { return s.MemoryID == id }) {
+			all = append(all, name)
+		}
+	}
+	require.Len(w.t, all, len(swept), "a sweep names what the story has named, each once")
+	slices.Sort(all)
+	return all
 }
 
 func (w *world) id(name string) events.ID {
@@ -398,6 +424,9 @@ func (x expected) check(t *testing.T, w *world, got events.Event) {
 		}
 	case *events.MemoryResumed:
 		of = e.MemoryID
+	case *events.MemoriesForgotten:
+		seen.Forget, seen.More = e.ForgetAt.Sub(w.now.Time).String(), e.More
+		seen.Memories, seen.Drafts = w.names(e.Memories), w.names(e.Drafts)
 	case *events.MemoryPromoted:
 		seen.Body, seen.Category, seen.Scope, seen.Origin, of = &e.Body.Plain, e.Labels.Plain.Category, e.Labels.Plain.Scope.Kind, e.Origin, e.From.MemoryID
 		require.Empty(t, e.Details.Plain.SourceRefs, "provenance isn't copied")

@@ -2,6 +2,8 @@ package memories
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
 	"iris.example/iris/events"
 	"iris.example/iris/projections/engine"
@@ -33,6 +35,11 @@ func NewChanges(org string) *Changes {
 func (c *Changes) Expect(e events.Recorded) {
 	if refused, ok := e.Event.(*events.ProposalRefused); ok {
 		c.expected = append(c.expected, string(refused.ProposalID))
+	}
+	if swept, ok := e.Event.(*events.MemoriesForgotten); ok {
+		for _, one := range slices.Concat(swept.Memories, swept.Drafts) {
+			c.expected = append(c.expected, string(one.MemoryID))
+		}
 	}
 	if revised := revisedBy(e.Event); revised != nil {
 		c.expected = append(c.expected, string(revised.MemoryID))
@@ -77,6 +84,8 @@ func (c *Changes) Apply(e events.Recorded) error {
 			r.Lifecycle, r.Origin = events.LifecycleActive, event.Origin
 			r.label(event.Labels.Plain)
 		})
+	case *events.MemoriesForgotten:
+		return c.sweep(e, event)
 	case *events.MemoryPromoted:
 		return c.promote(e, event)
 	case *events.MemoryAutoKept:
@@ -89,12 +98,7 @@ func (c *Changes) Apply(e events.Recorded) error {
 	case *events.ProposalRefused:
 		c.bury(event.ProposalID)
 	case *events.MemoryForgotten:
-		return c.revise(e, event.Revised, func(r *Record) {
-			r.ForgetAt = &event.ForgetAt.Time
-			if r.Lifecycle != events.LifecycleSuperseded { // nothing leads back from there (spec 1.2)
-				r.Lifecycle = events.LifecyclePaused
-			}
-		})
+		return c.revise(e, event.Revised, func(r *Record) { r.forget(event.ForgetAt.Time) })
 	case *events.MemorySuperseded:
 		return c.revise(e, event.Revised, func(r *Record) { r.Lifecycle = events.LifecycleSuperseded })
 	case *events.MemoryRevised:
@@ -158,6 +162,26 @@ func (c *Changes) reviseWith(e events.Recorded, revised events.Revised, said tex
 	return nil
 }
 
+// sweep revises what the part names, from whatever revision it stands at.
+func (c *Changes) sweep(e events.Recorded, event *events.MemoriesForgotten) error {
+	end := func(all []events.Swept, change func(*Record)) error {
+		for _, one := range all {
+			revised := events.Revised{MemoryID: one.MemoryID, RevisionID: one.RevisionID}
+			if r := c.Records[one.MemoryID]; r != nil {
+				revised.PreviousRevisionID = r.RevisionID
+			}
+			if err := c.reviseWith(e, revised, texts{}, change); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := end(event.Memories, func(r *Record) { r.forget(event.ForgetAt.Time) }); err != nil {
+		return err
+	}
+	return end(event.Drafts, func(r *Record) { r.Lifecycle = events.LifecycleTombstoned })
+}
+
 // bury ends the draft that lost its conflict when the member answered (spec 1.6). It is no revision, and every other refusal has
 // no draft.
 func (c *Changes) bury(proposal events.ID) {
@@ -206,6 +230,13 @@ func (r *Record) label(labels events.Labels) {
 	key := labels.Scope.Key(r.MemberID)
 	r.ScopeKind, r.ScopeKey, r.AdapterScope = &labels.Scope.Kind, &key, &labels.AdapterScope
 	r.TenantID, r.Category = labels.TenantID, &labels.Category
+}
+
+func (r *Record) forget(at time.Time) {
+	r.ForgetAt = &at
+	if r.Lifecycle != events.LifecycleSuperseded { // nothing leads back from there (spec 1.2)
+		r.Lifecycle = events.LifecyclePaused
+	}
 }
 
 // pause: one with an end is a suppression, which the book knows and no row does, and leaves or makes the lifecycle active.

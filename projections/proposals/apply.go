@@ -37,6 +37,10 @@ func (c *Changes) Expect(e events.Recorded) {
 		c.expected = append(c.expected, string(event.MemoryID))
 	case *events.MemoryKept:
 		c.expected = append(c.expected, string(event.MemoryID))
+	case *events.MemoriesForgotten:
+		for _, draft := range event.Drafts {
+			c.expected = append(c.expected, string(draft.MemoryID))
+		}
 	case *events.MemoryAutoKept:
 		c.expected = append(c.expected, string(event.MemoryID))
 	}
@@ -51,6 +55,12 @@ func (c *Changes) Apply(e events.Recorded) error {
 		return c.refuse(e, event)
 	case *events.MemoryKept:
 		return c.answer(e, event.MemoryID, Accepted)
+	case *events.MemoriesForgotten:
+		for _, draft := range event.Drafts {
+			if err := c.answer(e, draft.MemoryID, Declined); err != nil {
+				return err
+			}
+		}
 	case *events.MemoryAutoKept:
 		return c.answer(e, event.MemoryID, Accepted)
 	case *events.ProposalDeclined:

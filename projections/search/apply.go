@@ -55,6 +55,10 @@ func (c *Changes) Apply(e events.Recorded) error {
 		if event.Body != nil {
 			c.says(e, event.MemoryID)
 		}
+	case *events.MemoriesForgotten:
+		for _, draft := range event.Drafts {
+			c.Rows[draft.MemoryID] = nil
+		}
 	case *events.ProposalDeclined:
 		c.Rows[event.MemoryID] = nil
 	case *events.ProposalRefused:
