@@ -14,62 +14,64 @@ type numeral struct {
 	forms string
 	words string
 	check func(string) bool
+	near  phrases // words, read
 }
 
 // numerals, those with the strictest check first. Words are written as page.before reads them: folded, blanks around.
 var numerals = [...]numeral{
-	{ItemBankAccount, "iban", "", "*", "", iban},
-	{ItemCard, "card", "", "*", "", card},
-	{ItemNationalID, "it-cf", "aaaaaaxxaxxaxxxa", "*", "", itCodice},
-	{ItemNationalID, "fr-nir", "dddddxxdddddddd", "*", "", frNIR},
-	{ItemNationalID, "cn-id", "dddddddddddddddddx", "*", "", cnID},
-	{ItemNationalID, "mx-curp", "aaaaddddddaaaaaaxd", "*", "", mxCURP},
-	{ItemTaxNumber, "br-cnpj", "dddddddddddddd", "*", "", brCNPJ},
-	{ItemNationalID, "ch-ahv", "ddddddddddddd", "*", "", chAHV},
-	{ItemNationalID, "ro-cnp", "ddddddddddddd", "*", "", roCNP},
-	{ItemNationalID, "za-id", "ddddddddddddd", "*", "", zaID},
-	{ItemNationalID, "kr-rrn", "ddddddddddddd", "dddddd-ddddddd", "주민등록번호|주민번호|resident registration", krRRN},
-	{ItemNationalID, "in-aadhaar", "dddddddddddd", "dddd dddd dddd|dddd-dddd-dddd", "aadhaar|aadhar|uid|uidai|आधार", inAadhaar},
-	{ItemNationalID, "jp-mynumber", "dddddddddddd", "", "マイナンバー|個人番号|my number", jpMyNumber},
-	{ItemNationalID, "se-pin-long", "dddddddddddd", "dddddddd-dddd", "personnummer|samordningsnummer|personal identity", sePIN},
-	{ItemNationalID, "fi-hetu", "ddddddadddx", "*", "", fiHETU},
-	{ItemNationalID, "fi-hetu-dash", "dddddddddx", "dddddd-dddx|dddddd+dddx", "henkilotunnus|hetu|personbeteckning", fiHETU},
-	{ItemNationalID, "no-fnr", "ddddddddddd", "*", "", noFNR},
-	{ItemNationalID, "be-nrn", "ddddddddddd", "*", "", beNRN},
-	{ItemTaxNumber, "br-cpf", "ddddddddddd", "*", "", brCPF},
-	{ItemNationalID, "tr-tckn", "ddddddddddd", "*", "", trTCKN},
-	{ItemNationalID, "pl-pesel", "ddddddddddd", "*", "", plPESEL},
-	{ItemNationalID, "baltic", "ddddddddddd", "*", "", baltic},
-	{ItemNationalID, "gr-amka", "ddddddddddd", "", "amka|αμκα", grAMKA},
-	{ItemTaxNumber, "de-tax-id", "ddddddddddd", "dd ddd ddd ddd", "steuer|steuerid|steuernummer|identifikationsnummer|idnr|tin|tax|steueridentifikationsnummer", deTaxID},
-	{ItemTaxNumber, "hr-oib", "ddddddddddd", "", "oib|osobni identifikacijski", hrOIB},
-	{ItemTaxNumber, "in-pan", "aaaaadddda", "*", "", inPAN},
-	{ItemNationalID, "se-pin", "dddddddddd", "dddddd-dddd|dddddd+dddd", "personnummer|samordningsnummer|personal identity", sePIN},
-	{ItemNationalID, "dk-cpr", "dddddddddd", "dddddd-dddd", "cpr|personnummer|civil registration", dkCPR},
-	{ItemNationalID, "cz-rc", "dddddddddd", "dddddd/dddd", "rodne cislo|rodne|birth number", czRC},
-	{ItemNationalID, "bg-egn", "dddddddddd", "", "egn|егн", bgEGN},
-	{ItemNationalID, "at-svnr", "dddddddddd", "dddd dddddd|dddd-dddddd", "sozialversicherungsnummer|versicherungsnummer|svnr|sv nummer|sv nr", atSVNR},
-	{ItemNationalID, "uk-nhs", "dddddddddd", "", "nhs", ukNHS},
-	{ItemNationalID, "au-medicare", "dddddddddd", "", "medicare", auMedicare},
-	{ItemTaxNumber, "uk-utr", "dddddddddd", "", "utr|taxpayer|tax", ukUTR},
-	{ItemTaxNumber, "pl-nip", "dddddddddd", "ddd-ddd-dd-dd", "nip", plNIP},
-	{ItemNationalID, "uk-nino", "aadddddda", "*", "", ukNINO},
-	{ItemNationalID, "es-dni", "dddddddda", "*", "", esDNI},
-	{ItemNationalID, "es-nie", "addddddda", "*", "", esNIE},
-	{ItemNationalID, "ie-pps", "ddddddda", "", "pps|ppsn", iePPS},
-	{ItemNationalID, "ie-pps-long", "dddddddaa", "", "pps|ppsn", iePPS},
-	{ItemTaxNumber, "us-itin", "ddddddddd", "ddd-dd-dddd|ddd dd dddd", "itin|taxpayer|tax", usITIN},
-	{ItemNationalID, "us-ssn", "ddddddddd", "ddd-dd-dddd|ddd dd dddd", "ssn|ss|social security|social|soc sec", usSSN},
-	{ItemTaxNumber, "us-ein", "ddddddddd", "", "ein|employer identification|fein", func(string) bool { return true }},
-	{ItemBankAccount, "us-routing", "ddddddddd", "", "routing|aba|rtn|transit", usRouting},
-	{ItemNationalID, "ca-sin", "ddddddddd", "ddd-ddd-ddd", "sin|nas|social insurance|assurance sociale", caSIN},
-	{ItemTaxNumber, "au-tfn", "ddddddddd", "", "tfn|tax", auTFN},
-	{ItemNationalID, "nl-bsn", "ddddddddd", "", "bsn|burgerservicenummer|sofinummer|sofi", nlBSN},
-	{ItemTaxNumber, "pt-nif", "ddddddddd", "", "nif|contribuinte", ptNIF},
-	{ItemNationalID, "il-id", "ddddddddd", "", "teudat|zehut|id", ilID},
-	{ItemNationalID, "ca-sin-spaced", "ddddddddd", "ddd ddd ddd", "", caSIN},
-	{ItemTaxNumber, "au-tfn-spaced", "ddddddddd", "ddd ddd ddd", "", auTFN},
-	{ItemBankAccount, "uk-sort-code", "dddddd", "", "sort code|sortcode|sort", func(string) bool { return true }},
+	{ItemBankAccount, "iban", "", "*", "", iban, phrases{}},
+	{ItemCard, "card", "", "*", "", card, phrases{}},
+	{ItemCard, "card-named", "", "", "card|cards|cc|credit|debit|visa|mastercard|maestro|amex|karte|kreditkarte|kartennummer|carte|tarjeta|cartao|carta|kaart|karta|карта|карты|карту|kart|kartu|tarheta|thẻ|カード|卡|카드|بطاقة|कार्ड|কার্ড", luhn, phrases{}},
+	{ItemNationalID, "it-cf", "aaaaaaxxaxxaxxxa", "*", "", itCodice, phrases{}},
+	{ItemNationalID, "fr-nir", "dddddxxdddddddd", "*", "", frNIR, phrases{}},
+	{ItemNationalID, "cn-id", "dddddddddddddddddx", "*", "", cnID, phrases{}},
+	{ItemNationalID, "mx-curp", "aaaaddddddaaaaaaxd", "*", "", mxCURP, phrases{}},
+	{ItemTaxNumber, "br-cnpj", "dddddddddddddd", "*", "", brCNPJ, phrases{}},
+	{ItemNationalID, "ch-ahv", "ddddddddddddd", "*", "", chAHV, phrases{}},
+	{ItemNationalID, "ro-cnp", "ddddddddddddd", "*", "", roCNP, phrases{}},
+	{ItemNationalID, "za-id", "ddddddddddddd", "*", "", zaID, phrases{}},
+	{ItemNationalID, "kr-rrn", "ddddddddddddd", "dddddd-ddddddd", "주민등록번호|주민번호|resident registration", krRRN, phrases{}},
+	{ItemNationalID, "in-aadhaar", "dddddddddddd", "dddd dddd dddd|dddd-dddd-dddd", "aadhaar|aadhar|uid|uidai|आधार", inAadhaar, phrases{}},
+	{ItemNationalID, "jp-mynumber", "dddddddddddd", "", "マイナンバー|個人番号|my number", jpMyNumber, phrases{}},
+	{ItemNationalID, "se-pin-long", "dddddddddddd", "dddddddd-dddd", "personnummer|samordningsnummer|personal identity", sePIN, phrases{}},
+	{ItemNationalID, "fi-hetu", "ddddddadddx", "*", "", fiHETU, phrases{}},
+	{ItemNationalID, "fi-hetu-dash", "dddddddddx", "dddddd-dddx|dddddd+dddx", "henkilotunnus|hetu|personbeteckning", fiHETU, phrases{}},
+	{ItemNationalID, "no-fnr", "ddddddddddd", "*", "", noFNR, phrases{}},
+	{ItemNationalID, "be-nrn", "ddddddddddd", "*", "", beNRN, phrases{}},
+	{ItemTaxNumber, "br-cpf", "ddddddddddd", "*", "", brCPF, phrases{}},
+	{ItemNationalID, "tr-tckn", "ddddddddddd", "*", "", trTCKN, phrases{}},
+	{ItemNationalID, "pl-pesel", "ddddddddddd", "*", "", plPESEL, phrases{}},
+	{ItemNationalID, "baltic", "ddddddddddd", "*", "", baltic, phrases{}},
+	{ItemNationalID, "gr-amka", "ddddddddddd", "", "amka|αμκα", grAMKA, phrases{}},
+	{ItemTaxNumber, "de-tax-id", "ddddddddddd", "dd ddd ddd ddd", "steuer|steuerid|steuernummer|identifikationsnummer|idnr|tin|tax|steueridentifikationsnummer", deTaxID, phrases{}},
+	{ItemTaxNumber, "hr-oib", "ddddddddddd", "", "oib|osobni identifikacijski", hrOIB, phrases{}},
+	{ItemTaxNumber, "in-pan", "aaaaadddda", "*", "", inPAN, phrases{}},
+	{ItemNationalID, "se-pin", "dddddddddd", "dddddd-dddd|dddddd+dddd", "personnummer|samordningsnummer|personal identity", sePIN, phrases{}},
+	{ItemNationalID, "dk-cpr", "dddddddddd", "dddddd-dddd", "cpr|personnummer|civil registration", dkCPR, phrases{}},
+	{ItemNationalID, "cz-rc", "dddddddddd", "dddddd/dddd", "rodne cislo|rodne|birth number", czRC, phrases{}},
+	{ItemNationalID, "bg-egn", "dddddddddd", "", "egn|егн", bgEGN, phrases{}},
+	{ItemNationalID, "at-svnr", "dddddddddd", "dddd dddddd|dddd-dddddd", "sozialversicherungsnummer|versicherungsnummer|svnr|sv nummer|sv nr", atSVNR, phrases{}},
+	{ItemNationalID, "uk-nhs", "dddddddddd", "", "nhs", ukNHS, phrases{}},
+	{ItemNationalID, "au-medicare", "dddddddddd", "", "medicare", auMedicare, phrases{}},
+	{ItemTaxNumber, "uk-utr", "dddddddddd", "", "utr|taxpayer|tax", ukUTR, phrases{}},
+	{ItemTaxNumber, "pl-nip", "dddddddddd", "ddd-ddd-dd-dd", "nip", plNIP, phrases{}},
+	{ItemNationalID, "uk-nino", "aadddddda", "*", "", ukNINO, phrases{}},
+	{ItemNationalID, "es-dni", "dddddddda", "*", "", esDNI, phrases{}},
+	{ItemNationalID, "es-nie", "addddddda", "*", "", esNIE, phrases{}},
+	{ItemNationalID, "ie-pps", "ddddddda", "", "pps|ppsn", iePPS, phrases{}},
+	{ItemNationalID, "ie-pps-long", "dddddddaa", "", "pps|ppsn", iePPS, phrases{}},
+	{ItemTaxNumber, "us-itin", "ddddddddd", "ddd-dd-dddd|ddd dd dddd", "itin|taxpayer|tax", usITIN, phrases{}},
+	{ItemNationalID, "us-ssn", "ddddddddd", "ddd-dd-dddd|ddd dd dddd", "ssn|ss|social security|social|soc sec", usSSN, phrases{}},
+	{ItemTaxNumber, "us-ein", "ddddddddd", "", "ein|employer identification|fein", func(string) bool { return true }, phrases{}},
+	{ItemBankAccount, "us-routing", "ddddddddd", "", "routing|aba|rtn|transit", usRouting, phrases{}},
+	{ItemNationalID, "ca-sin", "ddddddddd", "ddd-ddd-ddd", "sin|nas|social insurance|assurance sociale", caSIN, phrases{}},
+	{ItemTaxNumber, "au-tfn", "ddddddddd", "", "tfn|tax", auTFN, phrases{}},
+	{ItemNationalID, "nl-bsn", "ddddddddd", "", "bsn|burgerservicenummer|sofinummer|sofi", nlBSN, phrases{}},
+	{ItemTaxNumber, "pt-nif", "ddddddddd", "", "nif|contribuinte", ptNIF, phrases{}},
+	{ItemNationalID, "il-id", "ddddddddd", "", "teudat|zehut|id", ilID, phrases{}},
+	{ItemNationalID, "ca-sin-spaced", "ddddddddd", "ddd ddd ddd", "", caSIN, phrases{}},
+	{ItemTaxNumber, "au-tfn-spaced", "ddddddddd", "ddd ddd ddd", "", auTFN, phrases{}},
+	{ItemBankAccount, "uk-sort-code", "dddddd", "", "sort code|sortcode|sort", func(string) bool { return true }, phrases{}},
 }
 
 type paper struct {
@@ -77,16 +79,17 @@ type paper struct {
 	words     string
 	from, to  int // how many letters and digits
 	minDigits int
+	near      phrases // words, read
 }
 
 // papers are documents and accounts whose numbers have no check that could be known: the word in front is all there is.
 var papers = [...]paper{
-	{ItemNationalID, "passport|passport no|passport number|passeport|reisepass|pasaporte|passaporto|paspoort|паспорт|passnummer", 6, 10, 4},
-	{ItemNationalID, "driver license|drivers license|driver s license|driving licence|driving license|driver licence|dl number|fuhrerschein|fuhrerscheinnummer|permis de conduire|carnet de conducir|patente|license number|licence number|driver license number|driver s license number|drivers license number", 5, 18, 4},
-	{ItemNationalID, "national id|identity card|id card|national insurance number|national identity|personalausweis|personalausweisnummer|carte d identite|carta d identita|dowod osobisty|cedula|identity number|id number|national id number", 6, 18, 5},
-	{ItemTaxNumber, "tax id|tax number|tax identification number|taxpayer id|steuernummer|numero fiscal|vat number|vat id|ust id|ustidnr|umsatzsteuer id|partita iva|codigo fiscal|inn|инн|snils|снилс", 8, 15, 6},
-	{ItemBankAccount, "account number|account no|acct|bank account|account|konto|kontonummer|numero de cuenta|cuenta bancaria|numero de compte|compte bancaire|rekeningnummer|conto corrente|numero di conto|счет|счета|口座番号|账号|a c", 6, 20, 6},
-	{ItemBankAccount, "bic|swift|bic code|swift code", 8, 11, 0},
+	{ItemNationalID, "passport|passport no|passport number|passeport|reisepass|pasaporte|passaporto|paspoort|паспорт|passnummer", 6, 10, 4, phrases{}},
+	{ItemNationalID, "driver license|drivers license|driver s license|driving licence|driving license|driver licence|dl number|fuhrerschein|fuhrerscheinnummer|permis de conduire|carnet de conducir|patente|license number|licence number|driver license number|driver s license number|drivers license number", 5, 18, 4, phrases{}},
+	{ItemNationalID, "national id|identity card|id card|national insurance number|national identity|personalausweis|personalausweisnummer|carte d identite|carta d identita|dowod osobisty|cedula|identity number|id number|national id number", 6, 18, 5, phrases{}},
+	{ItemTaxNumber, "tax id|tax number|tax identification number|taxpayer id|steuernummer|numero fiscal|vat number|vat id|ust id|ustidnr|umsatzsteuer id|partita iva|codigo fiscal|inn|инн|snils|снилс", 8, 15, 6, phrases{}},
+	{ItemBankAccount, "account number|account no|acct|bank account|account|konto|kontonummer|numero de cuenta|cuenta bancaria|numero de compte|compte bancaire|rekeningnummer|conto corrente|numero di conto|счет|счета|口座番号|账号|a c", 6, 20, 6, phrases{}},
+	{ItemBankAccount, "bic|swift|bic code|swift code", 8, 11, 0, phrases{}},
 }
 
 // The most that a number has: IBANs of 33 letters and digits, in groups of four.
@@ -111,7 +114,7 @@ func (p *page) numbersFrom(first int) {
 		return
 	}
 	var bare, written []byte
-	before := ""
+	before, phone := "", false
 	for i := first; i < len(p.words) && i < first+mostGroups; i++ {
 		next := p.words[i]
 		if i > first {
@@ -143,8 +146,9 @@ func (p *page) numbersFrom(first int) {
 			}
 			if before == "" {
 				before = p.before(w.from, nearWords)
+				phone = p.screen.scrub.phoneBefore.in(before)
 			}
-			if n.told(string(written), before) && p.take(n.item, w.from, next.to) {
+			if n.told(string(written), before, phone || p.screen.scrub.phoneAfter.in(p.after(next.to, 14))) && p.take(n.item, w.from, next.to) {
 				return
 			}
 		}
@@ -182,7 +186,7 @@ func (n *numeral) reads(bare string) bool {
 	switch n.id {
 	case "iban":
 		return len(bare) > 14 && readsAs(bare[:4], "aadd") && n.check(bare)
-	case "card":
+	case "card", "card-named":
 		return len(bare) > 11 && len(bare) < 20 && readsAs(bare, "ddddddddddddddddddd"[:len(bare)]) && n.check(bare)
 	}
 	return len(bare) == len(n.shape) && readsAs(bare, n.shape) && n.check(bare)
@@ -198,17 +202,31 @@ func readsAs(s, shape string) bool {
 	return true
 }
 
-// told reports whether the way it is written, or the words before it, say that it is one.
-func (n *numeral) told(written, before string) bool {
+// told reports whether the way it is written, or the words before it, say that it is one; phone, that they speak of calling.
+func (n *numeral) told(written, before string, phone bool) bool {
+	if n.id == "card" {
+		return cardForm(written)
+	}
+	if n.near.in(before) {
+		return true
+	}
+	if n.loose() && phone {
+		return false
+	}
 	if n.forms == "*" {
-		return n.id != "card" || cardForm(written)
+		return true
 	}
 	for form := range strings.SplitSeq(n.forms, "|") {
 		if len(form) == len(written) && form != "" && writtenAs(written, form) {
 			return true
 		}
 	}
-	return anyWord(before, n.words)
+	return false
+}
+
+// loose: nine to eleven digits with a check that one number in ten passes may as well be a telephone's.
+func (n *numeral) loose() bool {
+	return len(n.shape) > 8 && len(n.shape) < 12 && strings.Trim(n.shape, "d") == ""
 }
 
 func writtenAs(s, form string) bool {
@@ -242,23 +260,6 @@ func cardForm(written string) bool {
 	return true
 }
 
-// anyWord reports whether one of the words, with bars between, stands in text, which has one blank between its words. Words of
-// scripts without blanks may stand inside.
-func anyWord(text, words string) bool {
-	for word := range strings.SplitSeq(words, "|") {
-		switch {
-		case word == "":
-		case unspaced([]rune(word)[0]):
-			if strings.Contains(text, word) {
-				return true
-			}
-		case strings.Contains(text, " "+word+" "):
-			return true
-		}
-	}
-	return false
-}
-
 // paperNumbers takes what follows the name of a document or account.
 func (p *page) paperNumbers() {
 	for _, w := range p.words {
@@ -266,13 +267,13 @@ func (p *page) paperNumbers() {
 			continue
 		}
 		before := p.before(w.from, nearWords)
+		end, n, d := p.run(w.from)
 		for i := range p.screen.scrub.papers {
 			k := &p.screen.scrub.papers[i]
-			end, n, d := p.run(w.from)
 			if n < k.from || n > k.to || d < k.minDigits || k.minDigits == 0 && !p.upper(w) {
 				continue
 			}
-			if anyWord(before, k.words) && p.take(k.item, w.from, end) {
+			if k.near.in(before) && p.take(k.item, w.from, end) {
 				break
 			}
 		}

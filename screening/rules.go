@@ -53,6 +53,7 @@ type document struct {
 		Ask    []string `json:"ask"`
 		Answer []string `json:"answer"`
 		Asked  int      `json:"asked"`
+		Open   bool     `json:"open"`
 	} `json:"turns"`
 }
 

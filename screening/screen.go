@@ -67,6 +67,7 @@ type Screen struct {
 	squashed *ruleset
 	turns    []turns
 	labels   map[string]bool
+	lexicon  *lexicon
 	scrub    *vocabulary
 }
 
@@ -96,6 +97,9 @@ func compile(patterns, confusables []byte) (*Screen, error) {
 		return nil, err
 	}
 	s.turns, s.labels = newTurns(&doc, f)
+	if s.lexicon, err = newLexicon(conceptsJSON, f); err != nil {
+		return nil, err
+	}
 	s.scrub, err = newVocabulary(scrubJSON, f)
 	return s, err
 }
@@ -108,6 +112,22 @@ func (s *Screen) Text(text string) (string, []Finding) {
 		return "", []Finding{{Pattern: idInvalid, Kind: KindInvalid}}
 	}
 	return text, s.look(text)
+}
+
+// Clean is the sanitiser alone: what Text would show; empty for text that is not valid.
+func Clean(text string) string {
+	text, ok := clean(text)
+	if !ok {
+		return ""
+	}
+	return text
+}
+
+// LooksRecalled reports whether a text has the frame of a recalled block, <<<memory: (spec 1.8, 3.4), or what an assistant may take
+// for it, in any of the readings that Text looks at.
+func (s *Screen) LooksRecalled(text string) bool {
+	_, found := s.Text(text)
+	return slices.ContainsFunc(found, func(f Finding) bool { return f.Kind == KindRecalled })
 }
 
 // Body screens a memory's body: 1 to 4000 code points (spec 1.2).
@@ -178,7 +198,11 @@ func (s *Screen) look(text string) []Finding {
 
 // read looks for every kind of finding in a reading that is plain language.
 func (s *Screen) read(c *collector, v view) {
-	s.text.scan(v, c.has, c.adder(v))
+	s.text.scan(v, c.has, s.unnegated(c, v))
+	s.lexicon.scan(v, func(id string, kind Kind, start, end int) {
+		from, to := v.span(start, end)
+		c.add(id, kind, false, from, to)
+	})
 	s.readTurns(c, v)
 	if start, end, ok := recalled(v.text); ok {
 		from, to := v.span(start, end)
@@ -188,7 +212,17 @@ func (s *Screen) read(c *collector, v view) {
 
 // readAlien looks for telling phrases only, in a reading that turns ordinary text into nonsense.
 func (s *Screen) readAlien(c *collector, v view) {
-	s.text.scan(v, func(r *rule) bool { return r.low || !r.rare || c.has(r) }, c.adder(v))
+	s.text.scan(v, func(r *rule) bool { return r.low || !r.rare || c.has(r) }, s.unnegated(c, v))
+}
+
+// unnegated adds what a rule finds, but for an override behind a word for not: "don't forget the rules" is good advice.
+func (s *Screen) unnegated(c *collector, v view) func(*rule, int, int) {
+	add := c.adder(v)
+	return func(r *rule, start, end int) {
+		if r.kind != KindOverride || !s.lexicon.negated(v.text, start, end) {
+			add(r, start, end)
+		}
+	}
 }
 
 // collector keeps the first finding of each rule.

@@ -62,7 +62,7 @@ func (p *page) numberThenStreet(i int) {
 			return
 		}
 		if !p.capital(p.words[j]) && !p.screen.scrub.particle[p.text(p.words[j])] {
-			named = anyWord(p.before(p.words[j].from, nearWords), p.screen.scrub.livesAt)
+			named = p.screen.scrub.livesAt.in(p.before(p.words[j].from, nearWords))
 		}
 	}
 	if named && p.near(i) && p.house(i+1) && i > 0 && p.near(i-1) && p.capital(p.words[i-1]) { // Lange Gasse 7
@@ -229,7 +229,7 @@ func (p *page) afterAddressWord() {
 		if !p.digitIn(w) || p.taken[w.from] || w.to-w.from > 6 || i+1 >= len(p.words) || !p.near(i) || p.digitIn(p.words[i+1]) || !unicode.IsUpper(p.signs[p.words[i+1].from]) {
 			continue
 		}
-		if !anyWord(p.before(w.from, nearWords), p.screen.scrub.livesAt) {
+		if !p.screen.scrub.livesAt.in(p.before(w.from, nearWords)) {
 			continue
 		}
 		to := w.to

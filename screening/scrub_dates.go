@@ -24,7 +24,7 @@ func (p *page) births() {
 func (p *page) bornPhrase(i int) bool {
 	w := p.words[i]
 	return i > 0 && p.screen.scrub.born[p.text(p.words[i-1])+" "+p.text(w)] ||
-		(unspaced(p.folded[w.from]) || unspaced(p.folded[w.to-1])) && anyWord(p.text(w), p.screen.scrub.bornInside)
+		(unspaced(p.folded[w.from]) || unspaced(p.folded[w.to-1])) && p.screen.scrub.bornInside.in(p.text(w))
 }
 
 // date reads a date at word i, with a year or without.

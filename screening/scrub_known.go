@@ -105,9 +105,17 @@ func (p *page) reads(from int, wanted []rune) (end int, ok bool) {
 	return i, i == len(p.folded) || !wordRune(p.folded[i]) || unspaced(wanted[len(wanted)-1])
 }
 
-// unspaced are scripts that put no space between words.
+// unspaced are scripts that put no space between words, and Hangul, which joins particles to them.
 func unspaced(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Hangul)
+	switch {
+	case r < 0x0e00:
+		return false
+	case r <= 0x0eff, r >= 0x1000 && r <= 0x109f, r >= 0x1780 && r <= 0x17ff: // Thai, Lao, Myanmar, Khmer
+		return true
+	case r >= 0x1100 && r <= 0x11ff, r >= 0x2e80 && r <= 0x2fdf, r >= 0x3005 && r <= 0x318f: // Jamo, radicals, kana
+		return true
+	}
+	return r >= 0x3400 && r <= 0x9fff || r >= 0xa960 && r <= 0xa97f || r >= 0xac00 && r <= 0xd7ff || r >= 0xf900 && r <= 0xfaff || r >= 0x20000 && r <= 0x3ffff
 }
 
 // parts takes a member's given name or surname where it stands alone and begins with a capital.

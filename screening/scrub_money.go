@@ -32,7 +32,7 @@ func (p *page) tied(s piece) bool {
 			return true
 		}
 	}
-	return anyWord(p.between(s.from, s.to), p.screen.scrub.programWords)
+	return p.screen.scrub.programWords.in(p.between(s.from, s.to))
 }
 
 // amounts takes a number with a currency in front or behind.

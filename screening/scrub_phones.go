@@ -126,9 +126,9 @@ func (p *page) dateLike(n dialled) bool {
 }
 
 func (p *page) phoneWord(n dialled) bool {
-	if anyWord(p.after(n.to, 14), p.screen.scrub.phoneAfter) {
+	if p.screen.scrub.phoneAfter.in(p.after(n.to, 14)) {
 		return true
 	}
 	before := p.before(n.from, nearWords)
-	return anyWord(before, p.screen.scrub.phoneBefore) && !anyWord(before, p.screen.scrub.notPhone)
+	return p.screen.scrub.phoneBefore.in(before) && !p.screen.scrub.notPhone.in(before)
 }

@@ -12,12 +12,13 @@ type turns struct {
 	id          string
 	ask, answer []string
 	asked       int
+	open        bool // the last question waits for its answer: who writes down what was asked and answered leaves none open
 }
 
 func newTurns(doc *document, f *folder) (all []turns, labels map[string]bool) {
 	labels = map[string]bool{}
 	for _, t := range doc.Turns {
-		made := turns{id: t.ID, asked: t.Asked, ask: foldAll(f, t.Ask), answer: foldAll(f, t.Answer)}
+		made := turns{id: t.ID, asked: t.Asked, open: t.Open, ask: foldAll(f, t.Ask), answer: foldAll(f, t.Answer)}
 		for _, label := range append(slices.Clone(made.ask), made.answer...) {
 			labels[label] = true
 		}
@@ -53,7 +54,7 @@ func (s *Screen) readTurns(c *collector, v view) {
 		return
 	}
 	for _, t := range s.turns {
-		if start, end, ok := t.in(spoken); ok {
+		if start, end, ok := t.in(spoken); ok && (!t.open || t.leavesOpen(spoken, v.text)) {
 			from, to := v.span(start, end)
 			c.add(t.id, KindTurns, false, from, to)
 		}
@@ -81,6 +82,20 @@ func (t *turns) in(spoken []label) (start, end int, ok bool) {
 		}
 	}
 	return 0, 0, false
+}
+
+// leavesOpen reports whether the conversation ends with a question, or with an answer's label and nothing behind it.
+func (t *turns) leavesOpen(spoken []label, text string) bool {
+	for i := len(spoken) - 1; i >= 0; i-- {
+		switch {
+		case slices.Contains(t.answer, spoken[i].name):
+			rest := strings.Trim(text[spoken[i].end:], " \n.*_…")
+			return rest == "" || strings.HasSuffix(rest, "?")
+		case slices.Contains(t.ask, spoken[i].name):
+			return true
+		}
+	}
+	return false
 }
 
 // labelBefore is the word in front of the colon at i, with at most one space or emphasis between.

@@ -15,8 +15,8 @@ type vocabulary struct {
 	numerals []numeral
 	papers   []paper
 
-	phoneBefore, phoneAfter, notPhone string
-	programWords, livesAt, bornInside string
+	phoneBefore, phoneAfter, notPhone phrases
+	programWords, livesAt, bornInside phrases
 
 	topLevel, topLevelOrFile, files, states map[string]bool
 	is, ordinary, user                      map[string]bool
@@ -46,13 +46,14 @@ func newVocabulary(data []byte, f *folder) (*vocabulary, error) {
 		return nil, fmt.Errorf("read the scrubber's words: %w", err)
 	}
 	v := &vocabulary{prefixes: doc.Prefixes}
-	for name, list := range map[string]*string{
+	for name, list := range map[string]*phrases{
 		"phoneBefore": &v.phoneBefore, "phoneAfter": &v.phoneAfter, "notPhone": &v.notPhone, "programWords": &v.programWords, "livesAt": &v.livesAt,
 		"bornInside": &v.bornInside,
 	} {
-		if *list = f.words(doc.Words[name]); *list == "" {
+		if doc.Words[name] == "" {
 			return nil, fmt.Errorf("read the scrubber's words: no %s", name)
 		}
+		*list = newPhrases(f.words(doc.Words[name]))
 	}
 	for name, set := range map[string]*map[string]bool{
 		"is": &v.is, "ordinary": &v.ordinary, "user": &v.user, "secrets": &v.secrets, "born": &v.born, "months": &v.months, "datePart": &v.datePart,
@@ -73,11 +74,11 @@ func newVocabulary(data []byte, f *folder) (*vocabulary, error) {
 	v.roots = strings.Split(doc.Exactly["roots"], "|")
 	v.streetEnds = strings.Split(f.words(doc.Words["streetEnds"]), "|")
 	for _, n := range numerals {
-		n.words = f.words(n.words)
+		n.near = newPhrases(f.words(n.words))
 		v.numerals = append(v.numerals, n)
 	}
 	for _, k := range papers {
-		k.words = f.words(k.words)
+		k.near = newPhrases(f.words(k.words))
 		v.papers = append(v.papers, k)
 	}
 	return v, nil

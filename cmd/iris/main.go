@@ -38,7 +38,7 @@ type cli struct {
 	Propose  proposeCommand  `cmd:"" help:"Carry a file of a producer's claims to their outcomes, over NATS; goes on where it stopped."`
 	Parked   parkedCommand   `cmd:"" help:"Claims that couldn't be read: list, show, retry, discard."`
 	Rebuild  rebuildCommand  `cmd:"" help:"Make the read models anew from the streams beside the ones that are read, compare, and flip; nothing stops meanwhile."`
-	Bench    benchCommand    `cmd:"" help:"Measure against the raw limits, in the same run."`
+	Bench    benches         `cmd:"" help:"Measure against the raw limits, in the same run; or the screening on labelled texts."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
 }
 

@@ -1,0 +1,266 @@
+package screening
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+//go:embed concepts.json
+var conceptsJSON []byte
+
+// lexicon finds ideas rather than phrases. A concept is a list of words for one thing in many languages: to disregard, what one was
+// told, a secret, to ask for. A combination is a finding where words for each of its concepts stand close together, in whatever
+// order. That is how a rule holds for a wording, and often for a language, that nobody wrote down.
+//
+// A word that ends in * stands for all that begin so, one that begins with ^ counts at the head of a clause only, where orders stand. A word for disregarding doesn't count behind a word for not: "don't forget the
+// rules" is good advice.
+type lexicon struct {
+	begin        [1 << 12]uint64 // as in ruleset
+	words        map[[3]byte][]conceptWord
+	combinations []combination
+	concepts     map[string]int
+	negators     []string
+	negatedAfter []string
+	drop         int // the concept that can be negated
+}
+
+type conceptWord struct {
+	text    string
+	concept int
+	bound   boundary
+	clause  bool
+	latin   bool
+}
+
+// boundary says what may stand beside a word.
+type boundary int
+
+const (
+	boundBoth  boundary = iota // a word of its own
+	boundStart                 // the beginning of a word
+	boundNone                  // anywhere: scripts without blanks, and those that join small words to the next
+)
+
+type combination struct {
+	id     string
+	kind   Kind
+	needs  []int
+	within int
+}
+
+// maxConcepts bounds the hits of one reading that combinations are sought among.
+const maxHits = 4096
+
+func newLexicon(data []byte, f *folder) (*lexicon, error) {
+	var doc struct {
+		Negators     string                       `json:"negators"`
+		NegatedAfter string                       `json:"negatedAfter"`
+		Concepts     map[string]map[string]string `json:"concepts"` // by language, words with bars between
+		Combinations []struct {
+			ID     string   `json:"id"`
+			Kind   Kind     `json:"kind"`
+			All    []string `json:"all"`
+			Within int      `json:"within"` // bytes of the folded text, for Latin script
+		} `json:"combinations"`
+	}
+	if err := json.Unmarshal(data, &doc); err != nil {
+		return nil, fmt.Errorf("read the concepts: %w", err)
+	}
+	l := &lexicon{words: map[[3]byte][]conceptWord{}, concepts: map[string]int{}, drop: -1}
+	l.negators, l.negatedAfter = foldAll(f, strings.Split(doc.Negators, "|")), foldAll(f, strings.Split(doc.NegatedAfter, "|"))
+	for name, languages := range doc.Concepts {
+		k := len(l.concepts)
+		l.concepts[name] = k
+		if name == "drop" {
+			l.drop = k
+		}
+		for language, list := range languages {
+			for word := range strings.SplitSeq(list, "|") {
+				if err := l.add(f, word, k); err != nil {
+					return nil, fmt.Errorf("read the concepts: %s in %s: %w", name, language, err)
+				}
+			}
+		}
+	}
+	for _, c := range doc.Combinations {
+		made := combination{id: c.ID, kind: c.Kind, within: c.Within}
+		for _, name := range c.All {
+			k, ok := l.concepts[name]
+			if !ok {
+				return nil, fmt.Errorf("read the concepts: %s needs %s, which isn't there", c.ID, name)
+			}
+			made.needs = append(made.needs, k)
+		}
+		if len(made.needs) < 2 || c.Within < 1 || !slices.Contains(kinds[:], c.Kind) {
+			return nil, fmt.Errorf("read the concepts: %s can't be a combination", c.ID)
+		}
+		l.combinations = append(l.combinations, made)
+	}
+	return l, nil
+}
+
+func (l *lexicon) add(f *folder, word string, concept int) error {
+	stem, open := strings.CutSuffix(word, "*")
+	stem, clause := strings.CutPrefix(stem, "^")
+	w := conceptWord{text: f.fold(stem).text, concept: concept, clause: clause}
+	w.latin = !strings.ContainsFunc(w.text, func(r rune) bool { return r >= utf8.RuneSelf })
+	if len(w.text) < 2 {
+		return fmt.Errorf("a word of fewer than two bytes")
+	}
+	first, _ := utf8.DecodeRuneInString(stem)
+	letters := utf8.RuneCountInString(w.text)
+	switch {
+	case unspaced(first), unicode.In(first, unicode.Arabic, unicode.Hebrew) && letters > 4:
+		w.bound = boundNone
+	case open, unicode.In(first, unicode.Devanagari, unicode.Bengali, unicode.Tamil) && letters > 3:
+		w.bound = boundStart
+	}
+	l.index(w)
+	return nil
+}
+
+func (l *lexicon) index(w conceptWord) {
+	if len(w.text) > 2 {
+		l.put([3]byte([]byte(w.text[:3])), w)
+		return
+	}
+	for third := range 256 {
+		l.put([3]byte{w.text[0], w.text[1], byte(third)}, w)
+	}
+}
+
+func (l *lexicon) put(head [3]byte, w conceptWord) {
+	h := hash(head)
+	l.begin[h>>6] |= 1 << (h & 63)
+	l.words[head] = append(l.words[head], w)
+}
+
+// conceptHit has a width beside its place: how many bytes its script takes for what Latin says in one.
+type conceptHit struct{ concept, from, to, width int }
+
+func width(lead byte) int {
+	switch {
+	case lead < 0xc0:
+		return 1
+	case lead == 0xe0: // Devanagari, Bengali, Tamil, Thai
+		return 3
+	}
+	return 2
+}
+
+// scan calls found for every combination in a reading, where it first stands.
+func (l *lexicon) scan(v view, found func(id string, kind Kind, start, end int)) {
+	hits, seen := l.hits(v.text)
+	for i := range l.combinations {
+		c := &l.combinations[i]
+		if slices.ContainsFunc(c.needs, func(k int) bool { return !seen[k] }) {
+			continue
+		}
+		if start, end, ok := c.in(hits); ok {
+			found(c.id, c.kind, start, end)
+		}
+	}
+}
+
+func (l *lexicon) hits(text string) (hits []conceptHit, seen []bool) {
+	seen = make([]bool, len(l.concepts))
+	for i := 0; i+2 <= len(text) && len(hits) < maxHits; i++ {
+		head := [3]byte{text[i], text[i+1], ' '}
+		if i+2 < len(text) {
+			head[2] = text[i+2]
+		}
+		if h := hash(head); l.begin[h>>6]&(1<<(h&63)) == 0 {
+			continue
+		}
+		for k := range l.words[head] {
+			w := &l.words[head][k]
+			if end, ok := w.at(text, i); ok && (w.concept != l.drop || !l.negated(text, i, end)) {
+				hits = append(hits, conceptHit{w.concept, i, end, width(w.text[0])})
+				seen[w.concept] = true
+			}
+		}
+	}
+	return hits, seen
+}
+
+func (w *conceptWord) at(text string, i int) (end int, ok bool) {
+	if end = i + len(w.text); end > len(text) || text[i:end] != w.text && strings.ReplaceAll(text[i:end], "\n", " ") != w.text {
+		return 0, false
+	}
+	if w.bound != boundNone && i > 0 && w.goesOn(text[i-1]) {
+		return 0, false
+	}
+	if w.clause && !clauseHead(text, i) {
+		return 0, false
+	}
+	whole := end
+	for whole < len(text) && w.goesOn(text[whole]) {
+		whole++
+	}
+	if w.bound == boundStart { // the finding covers the word, not its stem
+		return whole, true
+	}
+	return end, w.bound == boundNone || whole == end
+}
+
+// goesOn reports whether the word goes on with c. A Latin word ends where another script begins.
+func (w *conceptWord) goesOn(c byte) bool {
+	if w.latin {
+		return asciiAlnum(rune(c))
+	}
+	return wordByte(c)
+}
+
+// clauseHead reports whether a clause begins at i: behind a sign of punctuation, or a word with which orders are joined or softened.
+func clauseHead(text string, i int) bool {
+	before := strings.TrimRight(text[max(0, i-24):i], " \n")
+	if before == "" || !wordByte(before[len(before)-1]) && before[len(before)-1] != '\'' {
+		return true
+	}
+	last := before[strings.LastIndexAny(before, " \n")+1:]
+	return slices.Contains(orderly[:], last)
+}
+
+var orderly = [...]string{"please", "now", "and", "then", "just", "instead", "simply", "only", "kindly", "must", "y", "e", "et", "und", "ahora", "bitte", "и", "dan", "at"}
+
+// negated: a word for not stands before, or an ending that says so behind.
+func (l *lexicon) negated(text string, from, to int) bool {
+	before := strings.TrimRight(text[max(0, from-24):from], " \n")
+	for _, not := range l.negators {
+		if rest, ok := strings.CutSuffix(before, not); ok && (rest == "" || !wordByte(rest[len(rest)-1]) || not[0] >= utf8.RuneSelf) {
+			return true
+		}
+	}
+	after := text[to:min(len(text), to+24)]
+	return slices.ContainsFunc(l.negatedAfter, func(ending string) bool { return strings.HasPrefix(after, ending) })
+}
+
+// in finds the first place where all that the combination needs lies within its reach.
+func (c *combination) in(hits []conceptHit) (start, end int, ok bool) {
+	for i, first := range hits {
+		need := slices.Index(c.needs, first.concept)
+		if need < 0 {
+			continue
+		}
+		var met uint
+		for _, next := range hits[i:] {
+			if next.from-first.from > c.within*first.width {
+				break
+			}
+			if k := slices.Index(c.needs, next.concept); k >= 0 {
+				met |= 1 << k
+				end = max(end, next.to)
+			}
+			if met == 1<<len(c.needs)-1 {
+				return first.from, end, true
+			}
+		}
+		end = 0
+	}
+	return 0, 0, false
+}
