@@ -35,7 +35,7 @@ func (c benchCommand) Run(ctx context.Context, out output) error {
 	if err != nil {
 		return &exit{exitCouldNot, err}
 	}
-	figures = append(starts, figures...)
+	figures = append(append(starts, figures...), bench.Screening(c.Rounds))
 	if c.Organisations > 0 {
 		many, err := bench.Organisations(ctx, cfg, c.Organisations)
 		if err != nil {

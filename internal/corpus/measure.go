@@ -180,7 +180,7 @@ func placed(row Tagged, clean string) []Span {
 	var spans []Span
 	for _, s := range row.Spans {
 		want := screening.Clean(string(text[s.Start:s.End]))
-		near := len([]rune(screening.Clean("." + string(text[:s.Start]) + "."))) - 2
+		near := len([]rune(screening.Clean("."+string(text[:s.Start])+"."))) - 2
 		if at := nearest(kept, []rune(want), near); at >= 0 {
 			s.Start, s.End = at, at+len([]rune(want))
 			spans = append(spans, s)
