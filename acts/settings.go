@@ -105,7 +105,7 @@ func (a *Acts) ownBook(ctx context.Context, c Caller, look func(*member.State)) 
 	if _, err := c.asMember(); err != nil {
 		return err
 	}
-	return a.Members.View(ctx, c.Organisation, events.Member(c.Member), func(book *member.State, _ uint64) error {
+	return a.Members.Look(ctx, c.Organisation, events.Member(c.Member), func(book *member.State, _ uint64) error {
 		look(book)
 		return nil
 	})

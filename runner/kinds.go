@@ -13,7 +13,7 @@ func Members(cfg Config) (*Runner[*member.State, member.Command], error) {
 		Decide:  member.Decide,
 		Evolve:  member.Evolve,
 		Keys:    member.Command.KeysNeeded,
-		Source:  member.Source(),
+		Code:    member.Code(),
 		Texts: &Texts[*member.State, member.Command]{
 			Needed: member.Needed, Lacking: (*member.State).Lacking, LackingAny: (*member.State).LackingAny, Fill: (*member.State).Fill,
 		},

@@ -59,8 +59,8 @@ type Decider[S, C any] struct {
 	// Joins says what a decision needs of other aggregates; nil: never anything.
 	Joins func(S, C, []events.Event, aggregates.Env) []aggregates.Joint
 
-	Source string       // names the code that folds; empty: no snapshots are kept of this kind
-	Texts  *Texts[S, C] // nil: a snapshot holds all that the state does
+	Code  string       // names the code that folds; empty: no snapshots are kept of this kind
+	Texts *Texts[S, C] // nil: a snapshot holds all that the state does
 }
 
 // Setting is the organisation's definitions at a position of their own.
@@ -188,9 +188,9 @@ func New[S, C any](cfg Config, d Decider[S, C]) (*Runner[S, C], error) {
 		return nil, err
 	}
 	r := &Runner[S, C]{cfg: cfg, decider: d, partners: map[events.AggregateKind]Partner{}, live: map[liveKey]*book[S]{}}
-	if cfg.Snapshots != nil && d.Source != "" {
+	if cfg.Snapshots != nil && d.Code != "" {
 		var err error
-		if r.keeper, err = newKeeper[S](d.Source); err != nil {
+		if r.keeper, err = newKeeper[S](d.Code); err != nil {
 			return nil, err
 		}
 	}

@@ -95,7 +95,7 @@ func newKeeper[S any](source string) (*keeper[S], error) {
 	if err != nil {
 		return nil, fmt.Errorf("runner: a state that no snapshot can hold: %w", err)
 	}
-	sum := sha256.Sum256([]byte("iris/snapshot/v1\n" + f.Digest() + "\n" + source + "\n" + events.Source()))
+	sum := sha256.Sum256([]byte("iris/snapshot/v1\n" + f.Digest() + "\n" + source + "\n" + events.Code()))
 	k := &keeper[S]{form: f, name: hex.EncodeToString(sum[:]), turn: make(chan struct{}, 1)}
 	k.ctx, k.stop = context.WithCancel(context.Background())
 	return k, nil

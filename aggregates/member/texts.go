@@ -19,6 +19,8 @@ func Needed(c Command) (entries []events.ID, known bool) {
 		return []events.ID{c.ProposalID}, true
 	case Edit:
 		return []events.ID{c.MemoryID}, true
+	case Promote:
+		return []events.ID{c.MemoryID}, true
 	}
 	return nil, false
 }

@@ -100,7 +100,8 @@ func Run(ctx context.Context, cfg Config) ([]Figure, error) {
 		}
 		figures = append(figures, rebuilt)
 	}
-	return figures, nil
+	books, err := b.books(ctx)
+	return append(figures, books...), err
 }
 
 // run is one measuring instance.

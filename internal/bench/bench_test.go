@@ -30,6 +30,23 @@ func BenchmarkTogether(b *testing.B) {
 	}
 }
 
+// BenchmarkCold is a cold load, small and large.
+func BenchmarkCold(b *testing.B) {
+	r, ctx := measuring(b)
+	r.cfg = Config{Rounds: 5, Each: 20}
+	for name, size := range map[string]uint64{"small": smallBook, "large": largeBook} {
+		k, err := r.write(ctx, name, size)
+		require.NoError(b, err)
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_, err := r.cold(ctx, k)
+				require.NoError(b, err)
+			}
+		})
+	}
+}
+
 func measuring(b *testing.B) (*run, context.Context) {
 	b.Helper()
 	dir, err := os.MkdirTemp("", "iris-bench-")

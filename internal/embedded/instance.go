@@ -48,7 +48,7 @@ type Instance struct {
 	databases assembly.Databases
 	conn      *nats.Conn
 	models    *reader.Reader
-	snapshots *snapshots.Store
+	Snapshots *snapshots.Store
 	projector *projector.Worker
 	inbox     *eventlog.Inbox
 	listener  net.Listener
@@ -218,7 +218,7 @@ func (i *Instance) openStores(ctx context.Context) (err error) {
 	if i.models, err = reader.Open(ctx, reader.Config{URL: i.databases.URL(modelsDatabase, migrations.App)}); err != nil {
 		return err
 	}
-	if i.snapshots, err = snapshots.Open(ctx, snapshots.Config{URL: i.databases.URL(modelsDatabase, migrations.App)}); err != nil {
+	if i.Snapshots, err = snapshots.Open(ctx, snapshots.Config{URL: i.databases.URL(modelsDatabase, migrations.App)}); err != nil {
 		return err
 	}
 	i.listener, err = net.Listen("tcp", i.cfg.HTTP)
@@ -236,7 +236,7 @@ func (i *Instance) origin() string { return "http://" + i.listener.Addr().String
 // assemble connects the rooms.
 func (i *Instance) assemble(ctx context.Context) (err error) {
 	i.rooms, err = assembly.Connect(assembly.Config{
-		Conn: i.conn, Log: i.Log, Streams: i.streams, Vault: i.Vault, Models: i.models, Snapshots: i.snapshots, Contract: i.contract, Issuer: Issuer,
+		Conn: i.conn, Log: i.Log, Streams: i.streams, Vault: i.Vault, Models: i.models, Snapshots: i.Snapshots, Contract: i.contract, Issuer: Issuer,
 		Credentials: brokerCredentials{i.NATS}, Controller: i.cfg.Controller, Now: i.Now, Metrics: i.metrics, Tracer: i.tracer, Logger: i.cfg.Logger,
 	})
 	if err != nil {
@@ -329,8 +329,8 @@ func (i *Instance) Stop(ctx context.Context) error {
 		i.rooms.Close()
 	}
 	i.streams.Close()
-	if i.snapshots != nil {
-		i.snapshots.Close()
+	if i.Snapshots != nil {
+		i.Snapshots.Close()
 	}
 	if i.models != nil {
 		i.models.Close()

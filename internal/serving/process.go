@@ -20,6 +20,7 @@ import (
 	"iris.example/iris/metrics"
 	"iris.example/iris/projections/migrations"
 	"iris.example/iris/projections/reader"
+	"iris.example/iris/projections/snapshots"
 	"iris.example/iris/schemas"
 	"iris.example/iris/tracing"
 	"iris.example/iris/vault"
@@ -31,18 +32,19 @@ type Process struct {
 	cfg   Config
 	parts []Part
 
-	conn     *nats.Conn
-	log      *eventlog.JetStream
-	streams  *assembly.Streams
-	vault    *vault.Vault
-	models   *reader.Reader
-	contract *schemas.Contract
-	metrics  *metrics.Metrics
-	tracer   tracing.Tracer
-	rooms    *assembly.Rooms
-	inbox    *eventlog.Inbox
-	listener net.Listener
-	server   *http.Server
+	conn      *nats.Conn
+	log       *eventlog.JetStream
+	streams   *assembly.Streams
+	vault     *vault.Vault
+	models    *reader.Reader
+	snapshots *snapshots.Store
+	contract  *schemas.Contract
+	metrics   *metrics.Metrics
+	tracer    tracing.Tracer
+	rooms     *assembly.Rooms
+	inbox     *eventlog.Inbox
+	listener  net.Listener
+	server    *http.Server
 
 	mu            sync.Mutex                   // guards what follows
 	organisations []string                     // watched so far, in order
@@ -102,7 +104,7 @@ func (p *Process) start(ctx context.Context) (err error) {
 		return err
 	}
 	p.rooms, err = assembly.Connect(assembly.Config{
-		Conn: p.conn, Log: p.log, Streams: p.streams, Vault: p.vault, Models: p.models, Contract: p.contract, Issuer: p.cfg.OIDC.Issuer,
+		Conn: p.conn, Log: p.log, Streams: p.streams, Vault: p.vault, Models: p.models, Snapshots: p.snapshots, Contract: p.contract, Issuer: p.cfg.OIDC.Issuer,
 		Controller: p.cfg.Controller, Now: p.Now, Metrics: p.metrics, Tracer: p.tracer, Logger: p.cfg.Logger,
 	})
 	if err != nil {
@@ -144,7 +146,8 @@ func (p *Process) openStores(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("%w; `iris migrate` makes database %s", err, assembly.ModelsDatabase)
 	}
-	return nil
+	p.snapshots, err = snapshots.Open(ctx, snapshots.Config{URL: p.cfg.Postgres.URL(assembly.ModelsDatabase, migrations.App)})
+	return err
 }
 
 func (p *Process) startWorkers(ctx context.Context) error {
@@ -253,7 +256,13 @@ func (p *Process) Stop(ctx context.Context) error {
 		p.inbox.Close()
 	}
 	all = append(all, p.workers.Wait())
+	if p.rooms != nil {
+		p.rooms.Close()
+	}
 	p.streams.Close()
+	if p.snapshots != nil {
+		p.snapshots.Close()
+	}
 	if p.models != nil {
 		p.models.Close()
 	}

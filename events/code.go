@@ -13,11 +13,11 @@ import (
 //go:embed *.go
 var sources embed.FS
 
-// Source names the code of this package: what was read by another is not taken for what this one would read.
-func Source() string { return SourceOf(sources) }
+// Code names the code of this package: what was read by another is not taken for what this one would read.
+func Code() string { return CodeOf(sources) }
 
-// SourceOf digests the files of a package. They are in the program: it can't fail.
-func SourceOf(files embed.FS) string {
+// CodeOf digests the files of a package. They are in the program: it can't fail.
+func CodeOf(files embed.FS) string {
 	h := sha256.New()
 	names, _ := fs.Glob(files, "*.go")
 	for _, name := range names {
