@@ -258,6 +258,7 @@ type Pending struct {
 	Origin           events.Origin       `json:"origin"`
 	Why              string              `json:"why"`
 	MultiActor       *events.MultiActor  `json:"multiActor"`
+	OnBehalfOf       *events.ID          `json:"onBehalfOf"` // the principal of a delegate who proposed it
 	SourceRefs       []events.SourceRef  `json:"sourceRefs"`
 	ProposedAt       events.Time         `json:"proposedAt"`
 	ExpiresAt        events.Time         `json:"expiresAt"`
@@ -322,7 +323,7 @@ func (a *Acts) PendingProposals(ctx context.Context, c Caller, page reader.Page)
 func (a *Acts) openPending(ctx context.Context, c Caller, row proposals.Row, prompt member.Prompt) (Pending, error) {
 	item := Pending{
 		ProposalID: row.ProposalID, Prompt: "Remember this? " + events.FixedPhrase, Kind: *row.Kind, Tier: *row.Tier, Program: *row.Program,
-		ProposedBy: or(row.Producer, row.Client), Origin: *row.Origin, KeptScope: prompt.Scope, ProposedAt: events.At(row.RecordedAt),
+		ProposedBy: or(row.Producer, row.Client), OnBehalfOf: row.OnBehalfOf, Origin: *row.Origin, KeptScope: prompt.Scope, ProposedAt: events.At(row.RecordedAt),
 		ExpiresAt: events.At(*row.ExpiresAt), RequiredConsents: append([]events.ConsentKey{}, prompt.Missing...), Terms: []Terms{},
 		Position: fmt.Sprint(row.Position), Why: why(*row.Origin, or(row.Producer, row.Client)),
 	}

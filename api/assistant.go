@@ -51,6 +51,21 @@ func (a *API) recall(c *call) (answer, error) {
 	return answer{body: recallOf(found)}, nil
 }
 
+// usedAnswer says how many the report counted: each once per recall.
+type usedAnswer struct {
+	RecallID events.ID `json:"recallId"`
+	Counted  int       `json:"counted"`
+}
+
+func (a *API) used(c *call) (answer, error) {
+	var in acts.UsedMemories
+	if err := boundary.Decode(c.body, &in); err != nil {
+		return answer{}, err
+	}
+	done, err := a.cfg.Acts.Used(c.ctx, c.caller, c.request, c.id, in)
+	return answer{position: done.Position, body: usedAnswer{c.id, done.Counted}}, err
+}
+
 func recallOf(found recalls.Answer) recallAnswer {
 	envelope, result := found.Envelope, found.Result
 	body := recallAnswer{

@@ -29,6 +29,7 @@ func bodies() map[string]func() any {
 		schemas.RequestNothing: func() any { return &struct{}{} }, schemas.RequestTerms: func() any { return &acts.Publication{} },
 		schemas.RequestProducer: func() any { return &producerRequest{} },
 		schemas.RequestSettings: func() any { return &acts.SettingsChange{} }, schemas.RequestOptOuts: func() any { return &[]events.OptOut{} },
+		schemas.RequestUsed: func() any { return &acts.UsedMemories{} },
 	}
 }
 

@@ -148,6 +148,10 @@ func Routes() []Route {
 			Success: http.StatusOK, Answer: recallAnswer{}, Summary: "Recall what may be said back now", handle: (*API).recall,
 		},
 		{
+			Method: http.MethodPost, Pattern: "/v1/recall/{id}/used", Who: Principal, Permission: identity.Recall, Request: schemas.RequestUsed, Command: true,
+			Success: http.StatusOK, Answer: usedAnswer{}, Summary: "Report which memories of a recall were used", handle: (*API).used,
+		},
+		{
 			Method: http.MethodGet, Pattern: "/v1/audit/recalls/{id}/replay", Who: Principal, Permission: identity.AuditRead,
 			Success: http.StatusOK, Answer: replayAnswer{}, Summary: "Compute a recall again from the streams and compare", handle: (*API).replay,
 		},

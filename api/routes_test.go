@@ -48,6 +48,8 @@ func sample(route api.Route, id, token string) request {
 		r.body = question()
 	case "state":
 		r.body = words()
+	case "used":
+		r.body = `{"memoryIds":["` + unknownID + `"]}`
 	case "opt-outs":
 		r.body = `[]`
 	case "terms":
@@ -151,6 +153,10 @@ func TestAnotherOrganisationSeesNothing(t *testing.T) {
 				id = grant
 			case strings.Contains(route.Pattern, "/v1/proposals/"):
 				id, token = claim, tokens[1]
+			case strings.Contains(route.Pattern, "/v1/recall/"):
+				if id, token = recall, tokens[1]; who == "another client" { // of the member whose recall it is
+					token = ""
+				}
 			case strings.Contains(route.Pattern, "/recalls/"):
 				id, token = recall, tokens[2]
 			case strings.Contains(route.Pattern, "/admin/parked/"):
@@ -188,18 +194,58 @@ func shape(h http.Header) http.Header {
 	return h
 }
 
-// TestADelegateActsInItsOwnBook: with act, the member of every call is act.sub (spec 9.5).
+// TestADelegateActsInItsOwnBook: with act, the member of every call is act.sub. The delegate reads and writes its own tiers only, what it
+// says is tagged with the principal, and the principal's book doesn't move (spec 1.1, 9.5).
 func TestADelegateActsInItsOwnBook(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	delegate := b.mint(devissuer.Claims{Subject: "ada", Actor: "ben", Client: pages, Organisation: acme})
-	got := b.ok(post("/v1/me/memory", delegate, words("onBehalfOf", quoted(string(b.memberID(acme, "ada"))))))
+	b.own(b.member(acme, "ada"), "body", `"The principal's own."`)
+	principal := quoted(string(b.memberID(acme, "ada")))
+	before := b.head(acme, "ada")
+	claims := devissuer.Claims{Subject: "ada", Actor: "ben", Client: pages, Organisation: acme, Permissions: []identity.Permission{identity.AgentMemoryManage}}
+	delegate, ben := b.mint(claims), b.member(acme, "ben")
+	claims.Client, claims.Permissions = assistantApp, []identity.Permission{identity.Propose, identity.Recall}
+	assistant := b.mint(claims)
+
+	got := b.ok(post("/v1/me/memory", delegate, words("onBehalfOf", principal)))
 	id := into[kept](b, got).MemoryID
-	memory := into[map[string]any](b, b.ok(get("/v1/me/memory/"+id, b.member(acme, "ben")).waiting(got.position)))
-	require.Equal(t, string(b.memberID(acme, "ada")), memory["onBehalfOf"])
+	memory := into[map[string]any](b, b.ok(get("/v1/me/memory/"+id, ben).waiting(got.position)))
+	require.Equal(t, principal, quoted(memory["onBehalfOf"].(string)))
 	b.refused(get("/v1/me/memory/"+id, b.member(acme, "ada")), http.StatusNotFound, "not_found")
+
+	// What the delegate's assistant proposes lies in the delegate's book, tagged, and stays tagged when it is kept and promoted.
+	got = b.ok(post("/v1/proposals", assistant, proposal()))
+	claim := into[claimed](b, got).ProposalID
+	pending := into[listed](b, b.ok(get("/v1/me/proposals", ben).waiting(got.position))).Items
+	require.Len(t, pending, 1)
+	require.Equal(t, principal, quoted(pending[0]["onBehalfOf"].(string)))
+	b.ok(post("/v1/me/proposals/"+claim+"/accept", delegate, "{}"))
+	got = b.ok(post("/v1/programs/default/agent-memory/"+claim+"/promote", delegate, ""))
+	for _, item := range into[listed](b, b.ok(get("/v1/me/memory", delegate).waiting(got.position))).Items {
+		require.Equal(t, principal, quoted(item["onBehalfOf"].(string)))
+	}
+	require.Len(t, b.bodies(assistant), 2, "of the delegate's own, and nothing of the principal's")
+	require.NotContains(t, b.bodies(assistant), "The principal's own.")
+
+	// Everything else that is a member's own is the delegate's own, too.
+	b.ok(put("/v1/me/settings", delegate, `{"implicitPromotion":false}`))
+	b.ok(put("/v1/me/opt-outs", delegate, `[{"kind":"category","key":"goal"}]`))
+	b.ok(remove("/v1/programs/default/agent-memory", delegate))
+	require.Contains(t, string(b.ok(get("/v1/me/settings", ben)).body), `"implicitPromotion":false`)
+	require.Equal(t, before, b.head(acme, "ada"), "the principal's book is untouched")
+	require.Len(t, into[listed](b, b.ok(get("/v1/me/memory", b.member(acme, "ada")))).Items, 1)
+
+	b.refused(post("/v1/me/memory", delegate, words("onBehalfOf", quoted(string(b.memberID(acme, "ben"))))), http.StatusForbidden, "claim_mismatch")
 	stranger := b.mint(devissuer.Claims{Subject: "nobody", Actor: "ben", Client: pages, Organisation: acme})
 	b.refused(get("/v1/me/memory", stranger), http.StatusNotFound, "not_found") // it could not be said for whom
+}
+
+// head is where a member's book stands.
+func (b *bundle) head(org, subject string) uint64 {
+	b.t.Helper()
+	head, err := b.log.Head(context.Background(), org, events.Member(b.memberID(org, subject)))
+	require.NoError(b.t, err)
+	return head
 }
 
 // TestAServiceNamesAMember with the permission for it, and nobody else does (spec 10).

@@ -25,7 +25,7 @@ func Types() []Type {
 		TypeProposalRecorded, TypeProposalRefused, TypeProposalDeclined,
 		TypeMemoryKept, TypeMemoryStated, TypeMemoryForgotten, TypeMemorySuperseded,
 		TypeMemoryRevised, TypeMemoryPaused, TypeMemoryResumed, TypeMemoryRestored,
-		TypeSettingsChanged, TypeOptOutsChanged, TypeDeclinedLifted, TypeMemoryAutoKept, TypeMemoryPromoted, TypeMemoriesForgotten,
+		TypeSettingsChanged, TypeOptOutsChanged, TypeDeclinedLifted, TypeMemoryAutoKept, TypeMemoryPromoted, TypeMemoriesForgotten, TypeMemoryReferenced,
 		TypeRecallResolved,
 	}
 }
@@ -85,6 +85,8 @@ func New(t Type) (Event, error) {
 		return &OptOutsChanged{}, nil
 	case TypeDeclinedLifted:
 		return &DeclinedLifted{}, nil
+	case TypeMemoryReferenced:
+		return &MemoryReferenced{}, nil
 	case TypeMemoriesForgotten:
 		return &MemoriesForgotten{}, nil
 	case TypeMemoryPromoted:

@@ -40,6 +40,7 @@ const (
 	RequestProducer = "producer"
 	RequestSettings = "settings"
 	RequestOptOuts  = "opt-outs"
+	RequestUsed     = "used"
 )
 
 // Contract is every schema, compiled. It is safe for concurrent use.

@@ -109,6 +109,8 @@ func filled(t *testing.T, typ events.Type) events.Event {
 		return &events.OptOutsChanged{OptOuts: events.Hide([]events.OptOut{{Kind: events.OptOutCategory, Key: "work"}})}
 	case events.TypeDeclinedLifted:
 		return &events.DeclinedLifted{MemoryID: someID, Print: events.Hide("p")}
+	case events.TypeMemoryReferenced:
+		return &events.MemoryReferenced{RecallID: someID, MemoryIDs: []events.ID{otherID}}
 	case events.TypeMemoriesForgotten:
 		swept := []events.Swept{{MemoryID: someID, RevisionID: otherID}}
 		return &events.MemoriesForgotten{

@@ -67,6 +67,8 @@ func Evolve(s *State, r events.Recorded) *State {
 		}
 	case *events.MemoryPromoted:
 		s.promoted(e, r)
+	case *events.MemoryReferenced:
+		s.referenced(e)
 	case *events.MemoriesForgotten:
 		s.sweep(e, r)
 	case *events.SettingsChanged:

@@ -31,7 +31,8 @@ type State struct {
 	Consents map[events.ConsentKey]*Consent // the newest event of each key
 	Declined map[string]DeclinedFact        // by fact print: what must not be proposed again (spec 1.8)
 	Settings Settings
-	OptOuts  []events.OptOut // in order (spec 1.8)
+	OptOuts  []events.OptOut           // in order (spec 1.8)
+	Used     map[events.ID][]events.ID // by recall: the memories that an assistant reported as used
 }
 
 // Entry is a memory's current revision with what the revisions before left behind.
@@ -85,6 +86,7 @@ func Initial(org string, id events.ID) *State {
 		Organisation: org, ID: id, Programs: map[string]events.Time{}, Entries: map[events.ID]*Entry{},
 		ByText: map[string][]events.ID{}, ByAbout: map[string][]events.ID{}, Consents: map[events.ConsentKey]*Consent{}, Declined: map[string]DeclinedFact{},
 		Left: map[string]Leaving{}, Roles: map[string]events.Time{}, InspectionRoles: map[string]events.Time{},
+		Used:     map[events.ID][]events.ID{},
 		Settings: Settings{AutoKeep: map[string]bool{}, ImplicitPromotion: true},
 	}
 }
@@ -304,6 +306,8 @@ func Decide(s *State, c Command, env aggregates.Env) ([]events.Event, error) {
 		return optOut(s, c, env)
 	case LiftDeclined:
 		return liftDeclined(s, c)
+	case Reference:
+		return reference(s, c)
 	case ForgetMany:
 		return forgetMany(s, c, env)
 	case Promote:
