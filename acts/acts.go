@@ -36,7 +36,13 @@ var (
 type Directory interface {
 	Resolve(ctx context.Context, org, issuer, subject string) (events.ID, bool, error)
 	MemberExists(ctx context.Context, org string, id events.ID) (bool, error)
+
+	// What an administrator does to it. The first registration of a subject wins, its name too; Rename changes the name.
+	Register(ctx context.Context, org, issuer, subject, displayName string) (id events.ID, created bool, err error)
+	EnsureMember(ctx context.Context, org string, id events.ID) error
+	Rename(ctx context.Context, org string, id events.ID, displayName string) error
 	DisplayName(ctx context.Context, org string, id events.ID) (name string, found bool, err error)
+	Unregister(ctx context.Context, org string, id events.ID) error
 }
 
 // Acts holds what the acts are carried out with.

@@ -1,6 +1,7 @@
 package acts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"iris.example/iris/aggregates"
 	"iris.example/iris/aggregates/member"
+	"iris.example/iris/aggregates/organisation"
 	"iris.example/iris/events"
 	"iris.example/iris/projections/consents"
 	"iris.example/iris/projections/memories"
@@ -99,7 +101,14 @@ func (a *Acts) Memories(ctx context.Context, c Caller, filter memories.Filter, w
 	}
 	var rows []memories.Record
 	var result Page[Memory]
-	err := a.Read.Models.WithOrganisation(ctx, c.Organisation, func(s *reader.Session) (err error) {
+	err := a.Members.View(ctx, c.Organisation, events.Member(c.Member), func(book *member.State, _ uint64) error {
+		filter.Left = book.LeftBehind(events.At(filter.Now))
+		return nil
+	})
+	if err != nil {
+		return Page[Memory]{}, err
+	}
+	err = a.Read.Models.WithOrganisation(ctx, c.Organisation, func(s *reader.Session) (err error) {
 		rows, result.Next, err = memories.List(ctx, s, c.Member, filter, page)
 		return err
 	})
@@ -170,7 +179,7 @@ func (a *Acts) openMemories(ctx context.Context, c Caller, rows []memories.Recor
 	now := events.At(a.Now())
 	err := a.Members.Look(ctx, c.Organisation, events.Member(c.Member), func(book *member.State, _ uint64) error {
 		for i := range items {
-			derive(&items[i], book, now)
+			derive(&items[i], book, c.Defined, now)
 		}
 		return nil
 	})
@@ -216,7 +225,7 @@ func (a *Acts) openMemory(ctx context.Context, row memories.Record) (Memory, err
 }
 
 // derive shows what follows from the ledger as it stands at the book's head.
-func derive(m *Memory, book *member.State, now events.Time) {
+func derive(m *Memory, book *member.State, defined *organisation.State, now events.Time) {
 	entry, ok := book.Entries[m.MemoryID]
 	if !ok {
 		return
@@ -229,8 +238,12 @@ func derive(m *Memory, book *member.State, now events.Time) {
 		m.PromotedFrom = &entry.PromotedFrom
 	}
 	m.Suppression = entry.Suppressed(now)
-	if reason := book.DerivedSuppression(entry, now); reason != "" {
+	if reason := cmp.Or(defined.Suppression(entry.Labels.TenantID), book.DerivedSuppression(entry, now)); reason != "" {
 		m.DerivedSuppression = &reason
+	}
+	if entry.LeavesAt.Passed(now) && m.ForgetAt == nil {
+		final := entry.LeavesAt.Plus(defined.Policy.ForgetGrace())
+		m.ForgetAt = &final
 	}
 	for i := range m.Consent {
 		standing := book.Consents[m.Consent[i].Category]

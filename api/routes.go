@@ -212,7 +212,7 @@ func Routes() []Route {
 			Summary: "This contract", handle: (*API).contract,
 		},
 	}
-	return slices.Concat(all, settingsRoutes(), programRoutes(), sweepRoutes())
+	return slices.Concat(all, settingsRoutes(), programRoutes(), sweepRoutes(), administration())
 }
 
 func memoryFilters() []Parameter {

@@ -54,6 +54,14 @@ func sample(route api.Route, id, token string) request {
 		r.body = `[]`
 	case "terms":
 		r.body = `{"id":"memory","version":"1","locale":"en","text":"We keep it."}`
+	case "member":
+		r.body = `{"subject":"somebody"}`
+	case "membership-change":
+		r.body = `{"subject":"nobody","program":"default","action":"end"}`
+	case "client":
+		r.body = `{"consumers":["assistant"]}`
+	case "policy":
+		r.body = `{"version":"1"}`
 	case "producer":
 		r.body = `{"producer":"notes","consumer":"assistant"}`
 	case "consent":

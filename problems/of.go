@@ -52,7 +52,6 @@ var sentinels = []struct {
 	{engine.ErrBehind, "projection_behind"},
 	{eventlog.ErrTooLarge, "body_too_large"},
 	{eventlog.ErrNotFound, "record_gone"},
-	{policy.ErrInvalid, "policy_invalid"},
 	{runner.ErrUnavailable, "store_unavailable"},
 	{eventlog.ErrUnavailable, "store_unavailable"},
 	{eventlog.ErrMissingStream, "store_unavailable"},
@@ -77,11 +76,14 @@ func Of(err error) Problem {
 	var asked *recall.Refusal
 	var refusal *aggregates.Refusal
 	var busy *limits.Error
+	var document *policy.Error
 	switch {
 	case errors.As(err, &busy):
 		p := coded("rate_limited")
 		p.RetryAfter = busy.RetryAfter
 		return p
+	case errors.As(err, &document):
+		return badPolicy(document)
 	case errors.As(err, &own):
 		return coded(own.Code, own.Items...)
 	case errors.As(err, &token):
@@ -136,6 +138,21 @@ func badInput(e *boundary.Error) Problem {
 		p.Status = http.StatusBadRequest
 	}
 	return p
+}
+
+// badPolicy names every problem by pointer. That a given rule would be weakened is the answer if it is so anywhere (spec 8).
+func badPolicy(e *policy.Error) Problem {
+	code, items := e.Problems[0].Code, make([]Item, len(e.Problems))
+	for i, p := range e.Problems {
+		items[i] = Item{p.Pointer, p.Code, p.Reason}
+		if p.Code == policy.CodeMalformed { // its reason may quote what was sent
+			items[i].Detail = "is not as the schema of policies has it"
+		}
+		if p.Code == policy.CodeWeakens {
+			code = p.Code
+		}
+	}
+	return coded(code, items...)
 }
 
 func violations(r *schemas.Refusal) []Item {

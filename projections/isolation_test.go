@@ -29,6 +29,7 @@ func twoOrganisations(t testing.TB) (*bundle, *stream) {
 		s = story(org)
 		s.skip(1)
 		s.commit(s.commits[0].Aggregate.ID, s.stated("after a gap"))
+		s.commit(s.commits[0].Aggregate.ID, &events.RoleGiven{Role: "reviewer"})
 		b.project(s)
 		b.project(s, overSearch(s))
 		access := newStream(org)

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"iris.example/iris/events"
+	"iris.example/iris/projections/belonging"
 	"iris.example/iris/projections/consents"
 	"iris.example/iris/projections/engine"
 	"iris.example/iris/projections/memories"
@@ -22,7 +23,7 @@ import (
 
 // OfOrganisation are made from an organisation's stream, in one transaction.
 func OfOrganisation() []engine.Projection {
-	return []engine.Projection{memories.Projection{}, proposals.Projection{}, consents.Projection{}}
+	return []engine.Projection{memories.Projection{}, proposals.Projection{}, consents.Projection{}, belonging.Projection{}}
 }
 
 // OfAccess are made from an organisation's access stream.

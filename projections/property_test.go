@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"iris.example/iris/events"
+	"iris.example/iris/projections/belonging"
 	"iris.example/iris/projections/consents"
 	"iris.example/iris/projections/engine"
 	"iris.example/iris/projections/memories"
@@ -89,7 +90,14 @@ func draw(t *rapid.T) *stream {
 			s.commit(member, &events.ConsentWithdrawn{Consent: s.consent(key, nil, s.id())}, &events.ConsentDenied{Consent: s.consent(key, nil, "")})
 		case 9:
 			s.skip(rapid.IntRange(1, 3).Draw(t, "hole"))
-			s.commit(member, &events.MembershipStarted{Program: "atlas"})
+			belongings := [][]events.Event{
+				{&events.MemberRegistered{MemberID: member}}, {&events.MemberRemoved{MemberID: member}},
+				{&events.MembershipStarted{Program: "atlas"}, &events.RoleGiven{Role: "reviewer"}},
+				{&events.MembershipEnded{Program: "atlas", ForgetAt: s.clock.Plus(time.Hour)}}, {&events.MembershipResumed{Program: "atlas"}},
+				{&events.RoleTaken{Role: "reviewer"}, &events.RoleGiven{Role: "reviewer"}}, {&events.RoleTaken{Role: "reviewer"}},
+				{&events.InspectionRoleGiven{Role: events.InspectionLegal}}, {&events.InspectionRoleTaken{Role: events.InspectionLegal}},
+			}
+			s.commit(member, rapid.SampledFrom(belongings).Draw(t, "belonging")...)
 		case 10:
 			if l, ok := take(&kept); ok {
 				edit := s.edited(l.entry, l.current, "edited again")
@@ -180,11 +188,13 @@ func TestAnyDeliveryGivesTheSameTables(t *testing.T) {
 
 func requireFold(t *rapid.T, b *bundle, s *stream) {
 	m, p, c := memories.NewChanges(s.org), proposals.NewChanges(s.org), consents.NewChanges(s.org)
+	belongs := belonging.NewChanges(s.org)
 	for _, commit := range s.commits {
 		for _, e := range commit.Events {
 			require.NoError(t, m.Apply(e))
 			require.NoError(t, p.Apply(e))
 			require.NoError(t, c.Apply(e))
+			require.NoError(t, belongs.Apply(e))
 		}
 	}
 	records := rowsOf[memories.Record](t, b, "memory_records")
@@ -199,6 +209,7 @@ func requireFold(t *rapid.T, b *bundle, s *stream) {
 		require.Equal(t, *p.Rows[r.ProposalID], r)
 	}
 	require.ElementsMatch(t, c.Rows, rowsOf[consents.Row](t, b, "consents"))
+	require.ElementsMatch(t, belongs.Rows, rowsOf[belonging.Row](t, b, "belongings"))
 }
 
 // rowsOf reads a whole table, but for the organisation.

@@ -122,7 +122,7 @@ func (b *bundle) await(marks *engine.Watermarks, c engine.Config, position uint6
 	require.NoError(b.t, marks.Wait(ctx, c.Organisation, c.Name, position))
 }
 
-var tables = []string{"cursors", "gaps", "memory_records", "memory_revisions", "proposals", "consents", "recalls", "parked_commits", "memory_search"}
+var tables = []string{"cursors", "gaps", "memory_records", "memory_revisions", "proposals", "consents", "belongings", "recalls", "parked_commits", "memory_search"}
 
 // dump is every row of every table, as text.
 func (b *bundle) dump() map[string][]string {

@@ -41,6 +41,12 @@ const (
 	RequestSettings = "settings"
 	RequestOptOuts  = "opt-outs"
 	RequestUsed     = "used"
+
+	RequestMember           = "member"
+	RequestMembership       = "membership"
+	RequestMembershipChange = "membership-change"
+	RequestClient           = "client"
+	RequestPolicy           = "policy"
 )
 
 // Contract is every schema, compiled. It is safe for concurrent use.

@@ -50,6 +50,7 @@ func requests() []string {
 		schemas.RequestRecall, schemas.RequestState, schemas.RequestProducer,
 		schemas.RequestRevise, schemas.RequestPause, schemas.RequestNothing, schemas.RequestTerms,
 		schemas.RequestSettings, schemas.RequestOptOuts, schemas.RequestUsed,
+		schemas.RequestMember, schemas.RequestMembership, schemas.RequestMembershipChange, schemas.RequestClient, schemas.RequestPolicy,
 	}
 }
 

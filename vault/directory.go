@@ -106,6 +106,23 @@ func (v *Vault) DisplayName(ctx context.Context, org string, member events.ID) (
 	return string(plain), true, nil
 }
 
+// Rename gives a member another display name. An unknown id changes nothing.
+func (v *Vault) Rename(ctx context.Context, org string, member events.ID, displayName string) error {
+	id, err := parseID("member", member)
+	if err != nil {
+		return fmt.Errorf("rename a member: %w", err)
+	}
+	directory, err := v.directory(ctx, org, uuid.Nil)
+	if err != nil {
+		return fmt.Errorf("rename a member: %w", err)
+	}
+	name := sealBox(directory.id, directory.names, nameAAD(org, id), []byte(displayName))
+	if _, err := v.pool.Exec(ctx, `UPDATE vault.members SET name = $3 WHERE organisation = $1 AND id = $2`, org, id, name); err != nil {
+		return storeError("rename a member", err)
+	}
+	return nil
+}
+
 // Unregister takes the directory row. The member's keys are Shred's: see MemberKeys.
 func (v *Vault) Unregister(ctx context.Context, org string, member events.ID) error {
 	id, err := parseID("member", member)

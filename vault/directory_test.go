@@ -120,3 +120,17 @@ func TestTheDirectoryRefusesHalfAnIdentity(t *testing.T) {
 	_, _, err := b.Resolve(t.Context(), "nobody", issuer, "ann")
 	require.ErrorIs(t, err, events.ErrKeyUnavailable)
 }
+
+func TestAMemberIsRenamed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	require.NoError(t, b.EnsureOrganisation(t.Context(), "globex"))
+	ann, _, err := b.Register(t.Context(), org, issuer, "ann", "Ann")
+	require.NoError(t, err)
+	require.NoError(t, b.Rename(t.Context(), org, ann, "Ann Lee"))
+	require.NoError(t, b.Rename(t.Context(), "globex", ann, "Somebody Else"))
+	name, found, err := b.start().DisplayName(t.Context(), org, ann)
+	require.NoError(t, err)
+	require.True(t, found)
+	require.Equal(t, "Ann Lee", name)
+}

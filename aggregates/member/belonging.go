@@ -1,6 +1,8 @@
 package member
 
 import (
+	"slices"
+
 	"iris.example/iris/aggregates"
 	"iris.example/iris/events"
 )
@@ -55,6 +57,8 @@ func belong(s *State, c Command, env aggregates.Env) ([]events.Event, bool, erro
 		if _, held := s.InspectionRoles[string(c.Role)]; held {
 			decided = []events.Event{&events.InspectionRoleTaken{Role: c.Role}}
 		}
+	case Change:
+		decided, err = change(s, c, env)
 	case Remove:
 		decided = []events.Event{&events.MemberRemoved{MemberID: s.ID}}
 	default:
@@ -161,10 +165,77 @@ func (s *State) In(program string) bool {
 // left reports whether the entry's program was left so long ago that the entry counts as forgotten (spec 1.5).
 func (e *Entry) left(now events.Time) bool { return e.LeavesAt.Passed(now) }
 
+// LeftBehind lists the entries that count as forgotten because their program was left, in no order.
+func (s *State) LeftBehind(now events.Time) []events.ID {
+	var ids []events.ID
+	for id, e := range s.Entries {
+		if e.left(now) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // forgottenFrom is what recall is told: an instant where the entry is softly forgotten, by whatever; nil where it isn't.
 func (e *Entry) forgottenFrom(now events.Time) *events.Time {
 	if e.ForgetAt == nil && e.left(now) {
 		return e.LeavesAt
 	}
 	return e.ForgetAt
+}
+
+// Change is one line of a feed: where a member belongs and what they hold, in one commit.
+type Change struct {
+	Action     Action
+	Program    string // of the action
+	Give, Take []string
+}
+
+// Action is what a change does about a program.
+type Action string
+
+const (
+	ActionNone   Action = ""
+	ActionStart  Action = "start"
+	ActionEnd    Action = "end"
+	ActionResume Action = "resume"
+)
+
+func (Change) KeysNeeded() int { return 0 }
+
+func change(s *State, c Change, env aggregates.Env) ([]events.Event, error) {
+	var commands []Command
+	switch c.Action {
+	case ActionStart, ActionResume:
+		commands = append(commands, Join{Program: c.Program, Back: c.Action == ActionResume})
+	case ActionEnd:
+		if !env.Defined.HasProgram(c.Program) {
+			return nil, aggregates.Refuse("program_unknown", "spec 1.1")
+		}
+		commands = append(commands, Leave{Program: c.Program})
+	}
+	named := map[string]bool{}
+	for n, role := range slices.Concat(c.Give, c.Take) {
+		if named[role] {
+			return nil, aggregates.Refuse("role_named_twice", "spec 1.1")
+		}
+		named[role] = true
+		switch {
+		case n < len(c.Give):
+			commands = append(commands, GiveRole{Role: role})
+		case !env.Defined.HasRole(role):
+			return nil, aggregates.Refuse("role_unknown", "spec 1.1")
+		default:
+			commands = append(commands, TakeRole{Role: role})
+		}
+	}
+	var all []events.Event
+	for _, command := range commands { // each is about a thing of its own, so that none needs the state after another
+		decided, _, err := belong(s, command, env)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, decided...)
+	}
+	return all, nil
 }

@@ -22,8 +22,9 @@ type Filter struct {
 	Category  events.Category
 	Lifecycle events.Lifecycle
 	Forgotten bool
-	AutoKept  bool     // only what was kept ahead of an answer, to undo
-	Words     []string // keyed, as in memory_search: all of them
+	AutoKept  bool        // only what was kept ahead of an answer, to undo
+	Left      []events.ID // those that count as forgotten because their program was left (spec 1.5): the book knows, no row does
+	Words     []string    // keyed, as in memory_search: all of them
 	Now       time.Time
 }
 
@@ -31,7 +32,7 @@ const listRecords = `SELECT ` + recordColumns + ` FROM memory_records
 	WHERE organization_id = $1 AND member_id = $2::text::uuid AND (position, memory_id) < ($3, $4::text::uuid)
 		AND ($5 = '' OR tier = $5) AND ($6 = '' OR program = $6) AND ($7 = '' OR category = $7)
 		AND (lifecycle = $8 OR $8 = '' AND lifecycle NOT IN ('draft', 'tombstoned') AND (promoted_to IS NULL OR $9))
-		AND (forget_at IS NOT NULL) = $9 AND (forget_at IS NULL OR forget_at > $10)
+		AND (forget_at IS NOT NULL OR memory_id = ANY(coalesce($14::text[]::uuid[], '{}'))) = $9 AND (forget_at IS NULL OR forget_at > $10)
 		AND ($11::text[] IS NULL OR memory_id IN (SELECT memory_id FROM memory_search
 			WHERE organization_id = $1 AND member_id = $2::text::uuid AND words @> $11))
 		AND (auto_kept OR NOT $12)
@@ -41,7 +42,7 @@ const listRecords = `SELECT ` + recordColumns + ` FROM memory_records
 func List(ctx context.Context, s *reader.Session, member events.ID, filter Filter, page reader.Page) ([]Record, *reader.Key, error) {
 	start := page.Start()
 	rows, err := reader.Collect[Record](ctx, s, listRecords, s.Organisation(), member, start.Position, start.ID,
-		filter.Tier, filter.Program, filter.Category, filter.Lifecycle, filter.Forgotten, filter.Now, filter.Words, filter.AutoKept, page.Ask())
+		filter.Tier, filter.Program, filter.Category, filter.Lifecycle, filter.Forgotten, filter.Now, filter.Words, filter.AutoKept, page.Ask(), filter.Left)
 	if err != nil {
 		return nil, nil, err
 	}
