@@ -11,6 +11,7 @@ import (
 const (
 	ReasonConsumerNotAllowed   = "consumer-not-allowed"
 	ReasonScopeConsentMissing  = "scope-consent-missing"
+	ReasonInjectionSuspected   = "injection-suspected"   // beside the nine stages (spec 1.7)
 	ReasonOrganisationMismatch = "organisation-mismatch" // can't occur; the caller raises a critical alarm
 	ReasonTenantMismatch       = "tenant-mismatch"
 	ReasonScopeMismatch        = "scope-mismatch"
@@ -34,6 +35,14 @@ func (r *run) admits(c *Candidate) string {
 		return ""
 	}
 	return r.rowAdmits(r.policy.ScopeOf(c.Scope.Kind, adapterOf(c.Scope, c.AdapterScope)))
+}
+
+// unsuspected leaves out what the screening found when it was about to leave.
+func (r *run) unsuspected(c *Candidate) string {
+	if slices.Contains(r.request.Suspected, c.MemoryID) {
+		return ReasonInjectionSuspected
+	}
+	return ""
 }
 
 func (r *run) rowAdmits(row policy.ScopeRow, ok bool) string {

@@ -78,6 +78,9 @@ type Request struct {
 	SafetyCriticalContext bool             `json:"safetyCriticalContext"`
 	Contexts              []policy.Context `json:"contexts"`
 
+	// Suspected are entries in which the screening found an injection when they were about to leave (spec 1.7).
+	Suspected []events.ID `json:"suspected,omitempty"`
+
 	// ConsentedCategories narrows the ledger to the categories it names; nil leaves it as it is. Nothing widens it.
 	ConsentedCategories []events.Category `json:"consentedCategories"`
 	// Consents are the ledger's states at the instant of the recall; a key that isn't there was never given.

@@ -21,6 +21,7 @@ func Resolve(candidates []Candidate, request Request, p *policy.Document, now ev
 // gates are the stages that look at labels alone.
 func (r *run) gates() {
 	r.gate(0, r.admits)       // who may ask at all, under which purposes (spec 1.3)
+	r.gate(0, r.unsuspected)  // what the screening found again (spec 1.7)
 	r.gate(1, r.withinTenant) // tenant boundary
 	r.gate(2, r.reachable)    // scope reachability
 	r.gate(3, r.crisisGate)

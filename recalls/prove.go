@@ -107,7 +107,9 @@ func (s *Service) Prove(ctx context.Context, org string, envelope *events.Recall
 		return proof, fmt.Errorf("fold the member's book to %d: %w", memberAt, err)
 	}
 	ask := envelope.Ask.Plain
-	result := resolve(book, requestOf(Asker{Organisation: org, Member: envelope.MemberID}, ask), defined, envelope.At)
+	request := requestOf(Asker{Organisation: org, Member: envelope.MemberID}, ask)
+	request.Suspected = suspectedOf(envelope.Findings.Plain)
+	result := resolve(book, request, defined, envelope.At)
 	proof.Returned, proof.Evaluated = result.ReturnedIDs, result.EvaluatedCount
 
 	found, err := envelope.Findings.Recommit("findings", findings(result))

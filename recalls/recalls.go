@@ -47,11 +47,14 @@ type Service struct {
 	Organisations *runner.Runner[*organisation.State, organisation.Command]
 	Access        Access
 	Fence         Fence // nil on one node: there the head read suffices
+	Screen        Screen
 	Codec         events.Codec
 	Now           func() time.Time
 
 	Observe func(Observation) // hears of every recall that was answered; nil: nobody
 	Tracer  tracing.Tracer
+
+	checked checked
 }
 
 // Observation is one recall seen from outside, for metrics: whose it was and what was asked is not in it.
@@ -148,17 +151,40 @@ func (s *Service) decide(ctx context.Context, who Asker, ask events.RecallAsk) (
 	}
 	ask.ScopeKey = ask.Scope.Key(who.Member)
 
-	var result recall.Result
-	var head uint64
-	var refused error
 	envelope := &events.RecallResolved{
 		Action: events.ActionRecallResolved, PolicyID: events.RecallPolicyID, RecallID: id, MemberID: who.Member,
 		Engine: recall.Engine, PolicyVersion: inForce.Version, PolicySHA256: defined.PolicySHA256, Ask: events.Hide(ask),
 	}
+	var result recall.Result
+	var head uint64
+	for { // every round but the last finds at least one more entry that must not be said
+		if result, head, err = s.read(ctx, who, envelope, request, defined, definedAt); err != nil {
+			return Answer{}, 0, err
+		}
+		hits := s.suspects(request, result.Entries)
+		if len(hits) == 0 {
+			break
+		}
+		request.Suspected = append(request.Suspected, hits...)
+	}
+	if result.ForeignOrganisation > 0 {
+		return Answer{}, 0, fmt.Errorf("%w: entries of another organisation in a book", runner.ErrBroken)
+	}
+	describe(envelope, result)
+	if envelope.ResultSHA256, err = digest(envelope, result); err != nil {
+		return Answer{}, 0, err
+	}
+	return Answer{envelope, result}, head, nil
+}
+
+// read resolves at the head that it returns, and writes into the envelope when that was and what stood there.
+func (s *Service) read(ctx context.Context, who Asker, envelope *events.RecallResolved, request recall.Request, defined *organisation.State, definedAt uint64) (result recall.Result, head uint64, err error) {
+	var refused error
+	envelope.At = events.Time{}
 	// The texts that it needs are found out and brought in at the instant at which it decides: a text can't come into question between.
 	need := func(book *member.State) []events.ID {
 		envelope.At = events.At(s.Now())
-		return textsOf(book, request, inForce, envelope.At)
+		return textsOf(book, request, defined.Policy, envelope.At)
 	}
 	err = s.Members.Read(ctx, who.Organisation, events.Member(who.Member), need, func(book *member.State, position uint64) error {
 		head = position
@@ -173,19 +199,9 @@ func (s *Service) decide(ctx context.Context, who Asker, ask events.RecallAsk) (
 		return nil
 	})
 	if err != nil {
-		return Answer{}, 0, fmt.Errorf("%w: %w", ErrStateUnknown, err)
+		return result, head, fmt.Errorf("%w: %w", ErrStateUnknown, err)
 	}
-	if refused != nil {
-		return Answer{}, 0, refused
-	}
-	if result.ForeignOrganisation > 0 {
-		return Answer{}, 0, fmt.Errorf("%w: entries of another organisation in a book", runner.ErrBroken)
-	}
-	describe(envelope, result)
-	if envelope.ResultSHA256, err = digest(envelope, result); err != nil {
-		return Answer{}, 0, err
-	}
-	return Answer{envelope, result}, head, nil
+	return result, head, refused
 }
 
 func (s *Service) definitions(ctx context.Context, org string) (defined *organisation.State, position uint64, err error) {

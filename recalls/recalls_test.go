@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,6 +19,7 @@ import (
 	eventlog "iris.example/iris/events/log"
 	"iris.example/iris/internal/natsserver/natscluster"
 	"iris.example/iris/internal/testkeys"
+	"iris.example/iris/recall"
 	"iris.example/iris/recalls"
 	"iris.example/iris/runner"
 	"iris.example/iris/schemas"
@@ -106,7 +109,7 @@ func (b *bench) service(fence recalls.Fence) *recalls.Service {
 	organisations, err := runner.Organisations(config)
 	require.NoError(b.t, err)
 	return &recalls.Service{
-		Members: b.members(b.log), Organisations: organisations, Access: b.log, Fence: fence, Codec: config.Codec, Now: time.Now,
+		Members: b.members(b.log), Organisations: organisations, Access: b.log, Fence: fence, Screen: config.Screen, Codec: config.Codec, Now: time.Now,
 	}
 }
 
@@ -281,4 +284,46 @@ func TestACutOffLeaderIsNotBelieved(t *testing.T) {
 	}
 	require.Equal(t, []events.ID{b.memory}, answer.Envelope.ReturnedIDs)
 	require.False(t, errors.Is(b.ctx.Err(), context.DeadlineExceeded))
+}
+
+// stricter are the rules of tomorrow: they suspect what those of today let in.
+type stricter string
+
+func (s stricter) Suspicious(text string) bool { return strings.Contains(text, string(s)) }
+
+func TestWhatLeavesIsScreenedAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t, eventlog.NewMemory())
+	b.run(member.StateWords{Draft: member.Draft{
+		Tier: events.TierIndividual, Kind: events.KindPreference, Program: "default", Scope: events.Scope{Kind: events.ScopeProfile},
+		Category: events.CategoryPreference, Body: "Prefers coffee at noon.",
+	}})
+	today := b.service(nil)
+	before, err := b.recall(today)
+	require.NoError(t, err)
+	require.Len(t, before.Result.Entries, 2)
+
+	tomorrow := b.service(nil)
+	tomorrow.Screen = stricter("green tea")
+	after, err := b.recall(tomorrow)
+	require.NoError(t, err)
+	require.Len(t, after.Result.Entries, 1)
+	require.NotContains(t, after.Envelope.ReturnedIDs, b.memory)
+	require.Equal(t, map[string]int{recall.ReasonInjectionSuspected: 1}, after.Result.SuppressionCounts)
+	require.Equal(t, "warning", after.Envelope.Severity)
+	require.Equal(t, recall.Verdict{MemoryID: b.memory, Reason: recall.ReasonInjectionSuspected}, after.Result.Dropped()[b.memory])
+
+	for name, prover := range map[string]*recalls.Service{"today": today, "tomorrow": tomorrow} {
+		for _, answer := range []recalls.Answer{before, after} {
+			proof, err := prover.Prove(b.ctx, org, answer.Envelope)
+			require.NoError(t, err, name)
+			require.Equal(t, recalls.Verified, proof.Result, "%s: %s", name, proof.Reason)
+		}
+	}
+	lie := *before.Envelope
+	lie.Findings.Plain.Verdicts = slices.Clone(lie.Findings.Plain.Verdicts)
+	lie.Findings.Plain.Verdicts[0] = events.RecallVerdict{MemoryID: lie.Findings.Plain.Verdicts[0].MemoryID, Reason: recall.ReasonInjectionSuspected}
+	proof, err := today.Prove(b.ctx, org, &lie)
+	require.NoError(t, err)
+	require.Equal(t, recalls.NotVerified, proof.Result, "nobody dropped it then")
 }

@@ -123,6 +123,12 @@ func Clean(text string) string {
 	return text
 }
 
+// Suspicious reports whether Text finds anything: such a text is neither remembered nor said.
+func (s *Screen) Suspicious(text string) bool {
+	_, found := s.Text(text)
+	return len(found) > 0
+}
+
 // LooksRecalled reports whether a text has the frame of a recalled block, <<<memory: (spec 1.8, 3.4), or what an assistant may take
 // for it, in any of the readings that Text looks at.
 func (s *Screen) LooksRecalled(text string) bool {

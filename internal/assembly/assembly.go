@@ -90,7 +90,7 @@ func Connect(cfg Config) (*Rooms, error) {
 	}
 	r := &Rooms{cfg: cfg, Codec: codec, Marks: engine.NewWatermarks(cfg.Models, engine.Silence)}
 	r.Acts = &acts.Acts{
-		Members: members, Organisations: organisations, Recalls: r.recalls(members, organisations), Directory: cfg.Vault,
+		Members: members, Organisations: organisations, Recalls: r.recalls(members, organisations, shared.Screen), Directory: cfg.Vault,
 		Issuer: cfg.Issuer, Read: acts.Read{Models: cfg.Models, Wait: r.Marks}, Stream: cfg.Log, Codec: codec,
 		Keys: cfg.Vault, Now: cfg.Now, Controller: cfg.Controller,
 		Intake: cfg.Vault, Sealed: cfg.Contract, Parked: cfg.Vault, Inbox: cfg.Log, Credentials: cfg.Credentials,
@@ -98,9 +98,9 @@ func Connect(cfg Config) (*Rooms, error) {
 	return r, nil
 }
 
-func (r *Rooms) recalls(members *runner.Runner[*member.State, member.Command], organisations *runner.Runner[*organisation.State, organisation.Command]) *recalls.Service {
+func (r *Rooms) recalls(members *runner.Runner[*member.State, member.Command], organisations *runner.Runner[*organisation.State, organisation.Command], screen *screening.Screen) *recalls.Service {
 	return &recalls.Service{
-		Members: members, Organisations: organisations, Access: r.cfg.Streams, Fence: r.cfg.Streams.Fence(), Codec: r.Codec, Now: r.cfg.Now,
+		Members: members, Organisations: organisations, Access: r.cfg.Streams, Fence: r.cfg.Streams.Fence(), Screen: screen, Codec: r.Codec, Now: r.cfg.Now,
 		Observe: r.cfg.Metrics.Recalled, Tracer: r.cfg.Tracer,
 	}
 }
