@@ -1,6 +1,6 @@
-// Package screening decides what text may be remembered and said back (spec 1.7). Here is its sanitiser; the scrubber of what
-// leaves tier individual joins it later. Every path uses the same Screen: claims, HTTP, MCP, import, edits, role candidates, and
-// again whenever text leaves for an assistant.
+// Package screening decides what text may be remembered and said back, and finds what must not leave tier individual (spec 1.7).
+// Every path uses the same Screen: claims, HTTP, MCP, import, edits, role candidates, and again whenever text leaves for an
+// assistant. docs/screening.md says how well it does.
 //
 // Three things can happen to a text:
 //
@@ -16,8 +16,12 @@
 //
 // Findings are looked for on readings of the clean text: folded (NFKC, lower case, marks and look-alikes mapped), squashed to its
 // letters, leetspeak, reversed, rot13, with character references resolved, and each run of base64, hex or binary, decoded once.
-// The rules are data (patterns.json, confusables.json): an id, a kind, a severity, an RE2 pattern. A rule of severity low counts
-// only when a low rule of another kind is found in the same text.
+// The rules are data: phrases (patterns.json: an id, a kind, a severity, an RE2 pattern; one of severity low counts only when a low
+// one of another kind is found in the same text), combinations of ideas (concepts.json), look-alikes (confusables.json).
+//
+// Scrub finds personal data by form, check digits and the words beside it (scrub.json), and the names that its caller knows.
+// It says item and place, never the text, and repairs nothing: what it finds stops the text. It can't fail; text that is not valid is a
+// leak from end to end.
 //
 // A finding names its rule and place, never the text. The package is pure: no I/O, clock or randomness; a Screen is immutable and
 // safe for concurrent use; the time is linear in the text.
