@@ -51,6 +51,11 @@ func (r *refusal) Error() string {
 
 // ask calls a route with the token of a role. An answer that is no 2xx is an error with the answer's code and words.
 func (c *client) ask(ctx context.Context, role, method, path string, body, into any) error {
+	return c.askUnder(ctx, "", role, method, path, body, into)
+}
+
+// askUnder is ask with an Idempotency-Key; empty: a fresh one of the answerer's.
+func (c *client) askUnder(ctx context.Context, key, role, method, path string, body, into any) error {
 	var content io.Reader
 	if body != nil {
 		b, err := json.Marshal(body)
@@ -65,6 +70,9 @@ func (c *client) ask(ctx context.Context, role, method, path string, body, into 
 	}
 	request.Header.Set("Authorization", "Bearer "+c.ready.Tokens[role])
 	request.Header.Set("Content-Type", "application/json")
+	if key != "" {
+		request.Header.Set("Idempotency-Key", key)
+	}
 	answer, err := c.http.Do(request)
 	if err != nil {
 		return &exit{exitCouldNot, fmt.Errorf("Iris does not answer at %s; is `iris up` running? %w", c.ready.HTTP, err)}

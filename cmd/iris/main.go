@@ -36,6 +36,8 @@ type cli struct {
 	Audit    auditCommand    `cmd:"" help:"Prove what was done."`
 	Producer producerCommand `cmd:"" help:"Let producers in, and cut them off."`
 	Propose  proposeCommand  `cmd:"" help:"Carry a file of a producer's claims to their outcomes, over NATS; goes on where it stopped."`
+	Admin    adminCommand    `cmd:"" help:"Administer the organisation: programs, roles, members, memberships, clients, terms, policy, tenants."`
+	Policy   policyCommand   `cmd:"" help:"Policy documents."`
 	Parked   parkedCommand   `cmd:"" help:"Claims that couldn't be read: list, show, retry, discard."`
 	Rebuild  rebuildCommand  `cmd:"" help:"Make the read models anew from the streams beside the ones that are read, compare, and flip; nothing stops meanwhile."`
 	Bench    benches         `cmd:"" help:"Measure against the raw limits, in the same run; or the screening on labelled texts."`

@@ -27,6 +27,7 @@ const (
 	mainOrganisation  = "acme"
 	otherOrganisation = "borealis"
 	secondProgram     = "atlas"
+	workbenchRole     = "reviewer"
 	producerName      = "conversations"
 	assistantClient   = "assistant-app"
 	pageClient        = "iris-pages"
@@ -43,6 +44,8 @@ type person struct {
 	member      bool
 	permissions []identity.Permission
 	persona     int
+	holds       string                // workbench role
+	inspects    events.InspectionRole // empty: none
 }
 
 func people(org string) []person {
@@ -51,9 +54,9 @@ func people(org string) []person {
 		{role: "member", subject: of("ada"), name: "Ada", client: pageClient, member: true, permissions: []identity.Permission{identity.AgentMemoryManage}},
 		{role: "assistant", subject: of("ada"), name: "Ada", client: assistantClient, permissions: []identity.Permission{identity.Propose, identity.Recall}},
 		{role: "member2", subject: of("ben"), name: "Ben", client: pageClient, member: true, permissions: []identity.Permission{identity.AgentMemoryManage}},
-		{role: "operator", subject: of("olga"), name: "Olga", client: pageClient, member: true, permissions: []identity.Permission{identity.InspectionRequest, identity.TwinsRead}},
+		{role: "operator", subject: of("olga"), name: "Olga", client: pageClient, member: true, inspects: events.InspectionSupport, permissions: []identity.Permission{identity.InspectionRequest, identity.TwinsRead}},
 		{role: "approver", subject: of("paul"), name: "Paul", client: pageClient, member: true, permissions: []identity.Permission{identity.InspectionGrant}},
-		{role: "roleHolder", subject: of("ruth"), name: "Ruth", client: pageClient, member: true, permissions: []identity.Permission{identity.RoleMemoryRead}, persona: 4},
+		{role: "roleHolder", subject: of("ruth"), name: "Ruth", client: pageClient, member: true, holds: workbenchRole, permissions: []identity.Permission{identity.RoleMemoryRead}, persona: 4},
 		{role: "curator", subject: of("carl"), name: "Carl", client: pageClient, member: true, permissions: []identity.Permission{identity.RoleMemoryRead, identity.RoleMemoryManage}, persona: 4},
 		{role: "auditor", subject: of("gus"), name: "Gus", client: pageClient, permissions: []identity.Permission{identity.AuditRead}},
 		{role: "admin", subject: of("ingrid"), name: "Ingrid", client: pageClient, permissions: []identity.Permission{identity.Admin, identity.DataRightsOperate}},
@@ -92,8 +95,30 @@ func (i *Instance) Found(ctx context.Context, org string) error {
 		if err := i.Admit(ctx, org, p.subject, p.name); err != nil {
 			return fmt.Errorf("admit %s of organisation %s: %w", p.role, org, err)
 		}
+		if err := i.entitle(ctx, org, p); err != nil {
+			return fmt.Errorf("give %s of organisation %s a role: %w", p.role, org, err)
+		}
 	}
 	return nil
+}
+
+// entitle gives a person the role that they hold, by an event of their book.
+func (i *Instance) entitle(ctx context.Context, org string, p person) error {
+	const after = 100 // commands of an admission
+	var command member.Command
+	switch {
+	case p.holds != "":
+		command = member.GiveRole{Role: p.holds}
+	case p.inspects != "":
+		command = member.GiveInspectionRole{Role: p.inspects}
+	default:
+		return nil
+	}
+	id, found, err := i.Vault.Resolve(ctx, org, i.Acts.Issuer, p.subject)
+	if err != nil || !found {
+		return err
+	}
+	return i.onboard(ctx, org, id, after, command)
 }
 
 // found is Found without the people.
@@ -152,7 +177,7 @@ func (i *Instance) define(ctx context.Context, org string) error {
 		return err
 	}
 	for _, command := range []organisation.Command{
-		organisation.Found{}, organisation.DefineProgram{Program: secondProgram},
+		organisation.Found{}, organisation.DefineProgram{Program: secondProgram}, organisation.DefineRole{Role: workbenchRole},
 		organisation.PublishTerms{ID: "memory", Version: "2026-11", Locale: "en", Text: memoryTerms},
 		organisation.RegisterClient{Client: assistantClient, Consumers: []events.Consumer{events.ConsumerAssistant}},
 		organisation.RegisterClient{Client: producerName, Consumers: []events.Consumer{events.ConsumerAssistant}},
