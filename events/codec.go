@@ -171,22 +171,24 @@ type Warmer interface {
 // DecodeAll decodes commits of one aggregate, and fetches their keys in one trip where the vault can.
 func (c Codec) DecodeAll(ctx context.Context, bodies []Stored) ([]Commit, error) {
 	commits, requests, rows := make([]Commit, len(bodies)), make([]string, len(bodies)), []ID{}
-	for i, b := range bodies {
-		var err error
-		if commits[i], requests[i], err = Read(b.Position, b.Body); err != nil {
-			return nil, err
-		}
-		rows = append(rows, c.rowsOf(commits[i])...)
+	err := spread(len(bodies), func(i int) (err error) {
+		commits[i], requests[i], err = Read(bodies[i].Position, bodies[i].Body)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, commit := range commits {
+		rows = append(rows, c.rowsOf(commit)...)
 	}
 	if warmer, ok := c.Keys.(Warmer); ok && len(rows) > 1 {
 		if err := warmer.Warm(ctx, commits[0].Organisation, commits[0].Aggregate.ID, rows); err != nil {
 			return nil, fmt.Errorf("fetch %d keys: %w", len(rows), err)
 		}
 	}
-	for i := range commits {
-		if err := c.open(ctx, &commits[i], requests[i]); err != nil {
-			return nil, err
-		}
+	err = spread(len(commits), func(i int) error { return c.open(ctx, &commits[i], requests[i]) })
+	if err != nil {
+		return nil, err
 	}
 	return commits, nil
 }
@@ -380,6 +382,7 @@ func (c Codec) openRequest(ctx context.Context, commit Commit, event ID, sealed 
 // aad binds a box to where it stands (spec 5.3, 9.3).
 func aad(org string, a Aggregate, event ID, s slot, previous uint64) []byte {
 	var b bytes.Buffer
+	b.Grow(384)
 	for _, part := range []string{"iris/sealed/v1", org, a.String(), string(event), s.field, s.key.String(), strconv.FormatUint(previous, 10)} {
 		writePart(&b, []byte(part))
 	}

@@ -116,7 +116,7 @@ func (b *run) written(ctx context.Context, k *book) (uint64, error) {
 // process is another one's rooms: nothing of any member is in its memory.
 func (b *run) process() (*runner.Runner[*member.State, member.Command], error) {
 	return runner.Members(runner.Config{
-		Log: b.instance.Log, Keys: b.instance.Vault, Codec: b.instance.Codec, Screen: screening.New(), Now: b.instance.Now, Snapshots: b.instance.Snapshots,
+		Log: b.instance.Log, Keys: b.instance.Vault, Codec: b.instance.Codec, Now: b.instance.Now, Snapshots: b.instance.Snapshots,
 	})
 }
 
