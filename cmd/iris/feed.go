@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -23,7 +22,7 @@ type adminFeed struct {
 	asAdmin
 }
 
-// fedLine is one line of the report: by number and hash, so that nothing of a person stands in it.
+// fedLine is one line of the report: by number and hash, without the words of the line.
 type fedLine struct {
 	Line    int    `json:"line"`
 	Hash    string `json:"hash"`    // of the line with its number: the same change may stand twice
@@ -56,11 +55,7 @@ func (c adminFeed) Run(ctx context.Context, out output) error {
 	if err != nil {
 		return &exit{exitCouldNot, err}
 	}
-	settled, err := settledLines(c.Report)
-	if err != nil {
-		return &exit{exitCouldNot, err}
-	}
-	report, err := os.OpenFile(c.Report, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	settled, report, err := openReport(c.Report)
 	if err != nil {
 		return &exit{exitCouldNot, err}
 	}
@@ -103,25 +98,35 @@ func (n numbered) hash() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// settledLines reads what an earlier run has carried out. A last line that was cut off was not.
-func settledLines(path string) (map[string]bool, error) {
-	settled := map[string]bool{}
-	file, err := os.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return settled, nil
+// settledLines reads what an earlier run has carried out. A last line that was cut off was not; whole says whether there is none.
+func settledLines(path string) (settled map[string]bool, whole bool, err error) {
+	content, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, false, err
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	scanner := bufio.NewScanner(file)
-	for scanner.Scan() {
+	settled = map[string]bool{}
+	for _, text := range bytes.Split(content, []byte("\n")) {
 		var line fedLine
-		if json.Unmarshal(scanner.Bytes(), &line) == nil && line.Outcome != "" {
+		if json.Unmarshal(text, &line) == nil && line.Outcome != "" {
 			settled[line.Hash] = true
 		}
 	}
-	return settled, scanner.Err()
+	return settled, len(content) == 0 || content[len(content)-1] == '\n', nil
+}
+
+// openReport opens the report to add to it, on a line of its own.
+func openReport(path string) (settled map[string]bool, report *os.File, err error) {
+	settled, whole, err := settledLines(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if report, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
+		return nil, nil, err
+	}
+	if !whole {
+		_, err = report.WriteString("\n")
+	}
+	return settled, report, err
 }
 
 type feed struct {
