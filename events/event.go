@@ -27,6 +27,8 @@ func Types() []Type {
 		TypeMemoryRevised, TypeMemoryPaused, TypeMemoryResumed, TypeMemoryRestored,
 		TypeSettingsChanged, TypeOptOutsChanged, TypeDeclinedLifted, TypeMemoryAutoKept, TypeMemoryPromoted, TypeMemoriesForgotten, TypeMemoryReferenced,
 		TypeRecallResolved,
+		TypeShareProposed, TypeShareWithdrawn, TypeCurationAccepted, TypeCurationConfirmed,
+		TypeCandidateSubmitted, TypeCandidateSeconded, TypeCandidateAccepted, TypeCandidateRejected, TypeCandidateReopened, TypeContributionWithdrawn, TypeVersionPublished, TypeVersionRetired,
 	}
 }
 
@@ -93,6 +95,30 @@ func New(t Type) (Event, error) {
 		return &MemoryPromoted{}, nil
 	case TypeMemoryAutoKept:
 		return &MemoryAutoKept{}, nil
+	case TypeShareProposed:
+		return &ShareProposed{}, nil
+	case TypeShareWithdrawn:
+		return &ShareWithdrawn{}, nil
+	case TypeCurationAccepted:
+		return &CurationAccepted{}, nil
+	case TypeCurationConfirmed:
+		return &CurationConfirmed{}, nil
+	case TypeCandidateSubmitted:
+		return &CandidateSubmitted{}, nil
+	case TypeCandidateSeconded:
+		return &CandidateSeconded{}, nil
+	case TypeCandidateAccepted:
+		return &CandidateAccepted{}, nil
+	case TypeCandidateRejected:
+		return &CandidateRejected{}, nil
+	case TypeCandidateReopened:
+		return &CandidateReopened{}, nil
+	case TypeContributionWithdrawn:
+		return &ContributionWithdrawn{}, nil
+	case TypeVersionPublished:
+		return &VersionPublished{}, nil
+	case TypeVersionRetired:
+		return &VersionRetired{}, nil
 	case TypeRecallResolved:
 		return &RecallResolved{}, nil
 	case TypeRoleDefined:

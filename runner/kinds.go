@@ -3,10 +3,11 @@ package runner
 import (
 	"iris.example/iris/aggregates/member"
 	"iris.example/iris/aggregates/organisation"
+	"iris.example/iris/aggregates/rolememory"
 	"iris.example/iris/events"
 )
 
-// Members runs the commands of members' books.
+// Members runs the commands of members' books. Decisions that reach into a role take With(events.AggregateRole, …).
 func Members(cfg Config) (*Runner[*member.State, member.Command], error) {
 	return New(cfg, Decider[*member.State, member.Command]{
 		Initial: func(org string, a events.Aggregate) *member.State { return member.Initial(org, a.ID) },
@@ -17,6 +18,17 @@ func Members(cfg Config) (*Runner[*member.State, member.Command], error) {
 		Texts: &Texts[*member.State, member.Command]{
 			Needed: member.Needed, Lacking: (*member.State).Lacking, LackingAny: (*member.State).LackingAny, Fill: (*member.State).Fill,
 		},
+		Joins: member.Joins,
+	})
+}
+
+// Roles runs the commands of what workbench roles share.
+func Roles(cfg Config) (*Runner[*rolememory.State, rolememory.Command], error) {
+	return New(cfg, Decider[*rolememory.State, rolememory.Command]{
+		Initial: func(org string, a events.Aggregate) *rolememory.State { return rolememory.Initial(org, string(a.ID)) },
+		Decide:  rolememory.Decide,
+		Evolve:  rolememory.Evolve,
+		Keys:    rolememory.Command.KeysNeeded,
 	})
 }
 

@@ -125,6 +125,11 @@ func filled(t *testing.T, typ events.Type) events.Event {
 		return &events.MemoryPromoted{Entry: promoted, From: from, Body: body, Labels: labels, Details: details}
 	case events.TypeMemoryAutoKept:
 		return &events.MemoryAutoKept{Revised: revised, Labels: labels}
+	case events.TypeShareProposed, events.TypeShareWithdrawn, events.TypeCurationAccepted, events.TypeCurationConfirmed:
+		return filledOfSharing(typ)
+	case events.TypeCandidateSubmitted, events.TypeCandidateSeconded, events.TypeCandidateAccepted, events.TypeCandidateRejected, events.TypeCandidateReopened,
+		events.TypeContributionWithdrawn, events.TypeVersionPublished, events.TypeVersionRetired:
+		return filledOfRole(typ)
 	case events.TypeRecallResolved:
 		return &events.RecallResolved{
 			Action: events.ActionRecallResolved, PolicyID: events.RecallPolicyID, Severity: "warning", RecallID: otherID, MemberID: someID, At: noon,

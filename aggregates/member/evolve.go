@@ -85,6 +85,7 @@ func Evolve(s *State, r events.Recorded) *State {
 		s.answer(events.StateDenied, e.Consent, r)
 	default:
 		s.belongs(r)
+		s.shares(r)
 	}
 	return s
 }

@@ -24,6 +24,7 @@ type State struct {
 
 	Roles           map[string]events.Time // workbench roles, held since
 	InspectionRoles map[string]events.Time // of an operator, held since
+	Shares          map[events.ID][]Share  // what was offered to roles, by memory, while the offer stands
 
 	Entries  map[events.ID]*Entry
 	ByText   map[string][]events.ID         // entries that have, or had, a text of this print: where to look, not what is so
@@ -88,6 +89,7 @@ func Initial(org string, id events.ID) *State {
 		Left: map[string]Leaving{}, Roles: map[string]events.Time{}, InspectionRoles: map[string]events.Time{},
 		Used:     map[events.ID][]events.ID{},
 		Settings: Settings{AutoKeep: map[string]bool{}, ImplicitPromotion: true},
+		Shares:   map[events.ID][]Share{},
 	}
 }
 
@@ -262,12 +264,24 @@ func (Grant) KeysNeeded() int      { return 1 }
 func (Deny) KeysNeeded() int       { return 1 }
 func (Withdraw) KeysNeeded() int   { return 0 }
 
-// Decide says what follows from a command. What is so already yields no event and no error.
+// Decide says what follows from a command, for the book and for what was offered to roles. What is so already yields no event and no
+// error.
 func Decide(s *State, c Command, env aggregates.Env) ([]events.Event, error) {
+	decided, err := decide(s, c, env)
+	if err != nil {
+		return nil, err
+	}
+	return append(decided, s.climb(decided, env)...), nil
+}
+
+func decide(s *State, c Command, env aggregates.Env) ([]events.Event, error) {
 	if _, opening := c.(Register); s.Removed || !opening && !s.Registered {
 		return nil, aggregates.Refuse("member_unknown", "spec 9.5")
 	}
 	if decided, was, err := belong(s, c, env); was {
+		return decided, err
+	}
+	if decided, was, err := curate(s, c, env); was {
 		return decided, err
 	}
 	switch c := c.(type) {

@@ -21,6 +21,10 @@ func Needed(c Command) (entries []events.ID, known bool) {
 		return []events.ID{c.MemoryID}, true
 	case Promote:
 		return []events.ID{c.MemoryID}, true
+	case ProposeShare:
+		return []events.ID{c.MemoryID}, true
+	case AcceptCandidate, ConfirmCandidate:
+		return nil, true
 	}
 	return nil, false
 }

@@ -21,6 +21,7 @@ const (
 	outcomes      = "outcomes"
 	member        = "member"
 	organisation  = "organisation"
+	role          = "role"
 	recalls       = "recalls"
 	acknowledging = "acknowledgement"
 )
@@ -36,6 +37,10 @@ func channelOf(t events.Type) (string, error) {
 		return organisation, nil
 	case "member", "membership", "inspection-role", "consent", "proposal", "memory", "promotion", "token", "data-rights", "opt-outs", "settings", "declined", "memories":
 		return member, nil
+	case "share", "curation":
+		return member, nil
+	case "candidate", "contribution", "version":
+		return role, nil
 	case "recall", "brief":
 		return recalls, nil
 	}
@@ -132,6 +137,13 @@ func channels(byChannel map[string][]events.Type) object {
 			"description": "Programs, published terms, producers, clients and the policy of an organisation, in order. One message is one commit.",
 			"parameters":  object{"organisation": theOrganisation()},
 			"messages":    object{"commit": commit("Commit to an organisation's definitions", byChannel[organisation])},
+			"x-stream":    events.StreamFor(org),
+		},
+		role: object{
+			"address": events.Subject(org, events.Role("{role}")), "title": "What everyone who holds a workbench role shares",
+			"description": "Candidates, how they were curated, and the versions that came of them, in order. It names nobody who contributed.",
+			"parameters":  object{"organisation": theOrganisation(), "role": parameter("The role's key.", "reviewer")},
+			"messages":    object{"commit": commit("Commit to a role's memory", byChannel[role])},
 			"x-stream":    events.StreamFor(org),
 		},
 		recalls: object{
@@ -237,6 +249,8 @@ func operations() object {
 		"followMember":             operation("receive", member, "commit", "Fold a member's book, and project it", ours),
 		"appendOrganisationCommit": operation("send", organisation, "commit", "Record a decision about an organisation", ours),
 		"followOrganisation":       operation("receive", organisation, "commit", "Fold an organisation's definitions, and project them", ours),
+		"appendRoleCommit":         operation("send", role, "commit", "Record a decision about a role's memory", ours),
+		"followRole":               operation("receive", role, "commit", "Fold a role's memory, and project it", ours),
 		"appendRecallEnvelope":     operation("send", recalls, "envelope", "Put a recall on record before it is answered", ours),
 		"followRecalls":            operation("receive", recalls, "envelope", "List recalls, and prove them", ours),
 	}
