@@ -170,7 +170,16 @@ func (s *State) climb(decided []events.Event, env aggregates.Env) []events.Event
 func (s *State) takesAway(event events.Event, env aggregates.Env, gone map[events.ID]bool) {
 	switch e := event.(type) {
 	case *events.MemoryForgotten:
-		gone[e.MemoryID] = true
+		s.ends(e.MemoryID, gone)
+	case *events.MemoriesForgotten:
+		for id := range s.Shares { // the first part hides everything that is meant, named or not
+			if e.Part == 0 && s.sweeps(e.Sweep.Plain, s.Entries[id], env.Now) {
+				gone[id] = true
+			}
+		}
+		for _, swept := range e.Memories {
+			s.ends(swept.MemoryID, gone)
+		}
 	case *events.MemoryRevised:
 		if e.Labels.Plain.Category.Sensitive() {
 			gone[e.MemoryID] = true
@@ -183,6 +192,14 @@ func (s *State) takesAway(event events.Event, env aggregates.Env, gone map[event
 		for id := range s.Shares {
 			gone[id] = true
 		}
+	}
+}
+
+// ends: the member sees a memory and what it was before its promotion as one.
+func (s *State) ends(id events.ID, gone map[events.ID]bool) {
+	gone[id] = true
+	if e := s.Entries[id]; e != nil && e.PromotedFrom != "" {
+		gone[e.PromotedFrom] = true
 	}
 }
 
