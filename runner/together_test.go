@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
@@ -315,13 +314,6 @@ func TestRacesOfCuration(t *testing.T) {
 	t.Parallel()
 	for name, logs := range nodes(t) {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
-			t.Cleanup(cancel)
-			err := logs[0].CreateOrganisation(ctx, org)
-			for errors.Is(err, eventlog.ErrUnavailable) && ctx.Err() == nil { // a cluster that has just started has other things to do
-				err = logs[0].CreateOrganisation(ctx, org)
-			}
-			require.NoError(t, err)
 			b := setup()
 			one, two := b.curating(t, logs[0]), b.curating(t, logs[1])
 			three := b.curating(t, logs[2])
