@@ -100,6 +100,7 @@ func (w *watch) String() string {
 // live writes claims and the members' yes to them, many members at once, until the stream has as many events.
 func (b *run) live(ctx context.Context, events int) error {
 	var group errgroup.Group
+	group.SetLimit(24)
 	for n := range rebuildMembers {
 		group.Go(func() error {
 			subject := fmt.Sprintf("member%d@acme.example", n)
