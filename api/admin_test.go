@@ -199,6 +199,11 @@ func TestClientsAndTenants(t *testing.T) {
 	admin := b.admin(acme)
 	b.ok(put("/v1/admin/clients/shell-app", admin, `{"consumers":["shell"]}`))
 	require.Contains(t, string(b.ok(get("/v1/admin/clients", admin)).body), "shell-app")
+	once := put("/v1/admin/clients/shell-app", admin, `{"consumers":["shell","tara"]}`).with("Idempotency-Key", "once")
+	first := b.ok(once)
+	require.Equal(t, first.position, b.ok(once).position)
+	once.body = `{"consumers":["tara"]}`
+	b.refused(once, http.StatusUnprocessableEntity, "idempotency_key_reused")
 	b.refused(put("/v1/admin/clients/shell-app", admin, `{"consumers":["anyone"]}`), http.StatusBadRequest, "schema_violation")
 	b.refused(remove("/v1/admin/clients/nobody", admin), http.StatusNotFound, "not_found")
 	b.ok(remove("/v1/admin/clients/"+assistantApp, admin))
