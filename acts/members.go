@@ -50,7 +50,7 @@ func (a *Acts) Enrol(ctx context.Context, c Caller, r Request, in Enrolment) (En
 		}
 	}
 	var position uint64
-	err = a.Members.View(ctx, c.Organisation, events.Member(id), func(_ *member.State, at uint64) error {
+	err = a.Members.Look(ctx, c.Organisation, events.Member(id), func(_ *member.State, at uint64) error {
 		position = at
 		return nil
 	})
@@ -82,7 +82,7 @@ func (a *Acts) Remove(ctx context.Context, c Caller, r Request, id events.ID) (D
 	}
 	var known, closed bool
 	var position uint64
-	err = a.Members.View(ctx, c.Organisation, events.Member(id), func(book *member.State, at uint64) error {
+	err = a.Members.Look(ctx, c.Organisation, events.Member(id), func(book *member.State, at uint64) error {
 		known, closed, position = book.Registered, book.Removed, at
 		return nil
 	})

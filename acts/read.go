@@ -101,7 +101,7 @@ func (a *Acts) Memories(ctx context.Context, c Caller, filter memories.Filter, w
 	}
 	var rows []memories.Record
 	var result Page[Memory]
-	err := a.Members.View(ctx, c.Organisation, events.Member(c.Member), func(book *member.State, _ uint64) error {
+	err := a.Members.Look(ctx, c.Organisation, events.Member(c.Member), func(book *member.State, _ uint64) error {
 		filter.Left = book.LeftBehind(events.At(filter.Now))
 		return nil
 	})

@@ -323,7 +323,10 @@ func currentOf(t require.TestingT, r *members) map[events.ID]events.ID {
 }
 
 func draw(t *rapid.T, n int, made []events.ID, current map[events.ID]events.ID) member.Command {
-	kind := rapid.IntRange(0, 9).Draw(t, "kind")
+	kind := rapid.IntRange(0, 13).Draw(t, "kind")
+	if kind >= 10 && len(made) > 0 {
+		return drawAct(t, n, kind, rapid.SampledFrom(made).Draw(t, "memory"))
+	}
 	if kind <= 4 && len(made) > 0 {
 		return drawMove(t, n, kind, rapid.SampledFrom(made).Draw(t, "memory"), current)
 	}
@@ -335,6 +338,19 @@ func draw(t *rapid.T, n int, made []events.ID, current map[events.ID]events.ID) 
 		body.Subject = "number" // the newer supersedes the one before
 	}
 	return body
+}
+
+func drawAct(t *rapid.T, n, kind int, id events.ID) member.Command {
+	switch kind {
+	case 10:
+		return member.Promote{MemoryID: id, Program: "default"}
+	case 11:
+		implicit := rapid.Bool().Draw(t, "implicit")
+		return member.ChangeSettings{ImplicitPromotion: &implicit, AutoKeep: &map[string]bool{"default": rapid.Bool().Draw(t, "auto-keep")}}
+	case 12:
+		return member.LiftDeclined{MemoryID: id}
+	}
+	return member.Reference{RecallID: events.CommandID(fmt.Sprint("recall ", n)), MemoryIDs: []events.ID{id}, Returned: []events.ID{id}}
 }
 
 func drawMove(t *rapid.T, n, kind int, id events.ID, current map[events.ID]events.ID) member.Command {

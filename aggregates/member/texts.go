@@ -13,7 +13,8 @@ import (
 func Needed(c Command) (entries []events.ID, known bool) {
 	switch c := c.(type) {
 	case Register, Propose, StateWords, Decline, Forget, Pause, Resume, Restore, Grant, Deny, Withdraw,
-		Join, Leave, Change, GiveRole, TakeRole, GiveInspectionRole, TakeInspectionRole, Remove, ChangeSettings, OptOut, LiftDeclined:
+		Join, Leave, GiveRole, TakeRole, GiveInspectionRole, TakeInspectionRole, Remove, Change,
+		ChangeSettings, OptOut, LiftDeclined, Reference, ForgetMany:
 		return nil, true // texts are known by their prints
 	case Accept:
 		return []events.ID{c.ProposalID}, true
