@@ -53,7 +53,7 @@ func (b *bundle) rebuilding(s, access *stream, change ...func(*rebuild.Config)) 
 
 func (b *bundle) schemas() (names []string) {
 	b.t.Helper()
-	rows, err := b.super.Query(context.Background(), "SELECT nspname::text FROM pg_namespace WHERE nspname LIKE 'iris%' ORDER BY 1")
+	rows, err := b.super.Query(context.Background(), "SELECT nspname::text FROM pg_namespace WHERE nspname LIKE 'iris%' AND nspname <> 'iris_snapshots' ORDER BY 1")
 	require.NoError(b.t, err)
 	for rows.Next() {
 		var name string
