@@ -71,9 +71,12 @@ func admitPlace(d Draft, env aggregates.Env) error {
 	case d.Kind == events.KindEpisodic && d.Ref == "":
 		return aggregates.Refuse("ref_required", "spec 1.2")
 	}
+	if d.Scope.Kind == events.ScopeTenant && (d.TenantID == nil || *d.TenantID != d.Scope.TenantID) {
+		return aggregates.Refuse("scope_invalid", "spec 1.3") // another's institution, or nobody's
+	}
 	scope := adapterScope(d)
 	row, ok := env.Policy.ScopeOf(d.Scope.Kind, scope)
-	if !ok || !scope.Fits(d.Scope.Kind) {
+	if !ok || !scope.Fits(d.Scope.Kind) || scope == events.AdapterAdminReview { // which is read-only
 		return aggregates.Refuse("adapter_scope_invalid", "spec 1.3")
 	}
 	if !row.HoldsTier(d.Tier) {

@@ -12,7 +12,7 @@ import (
 func propose(s *State, c Propose, env aggregates.Env) ([]events.Event, error) {
 	draft, err := admitClaim(s, c, env)
 	if err != nil {
-		return refuseClaim(c, err, env)
+		return refuseClaim(c, recalledLast(s, c, err, env), env)
 	}
 	if err := claimIsNews(s, c, draft, env); err != nil {
 		return refuseClaim(c, err, env)
@@ -32,6 +32,19 @@ func propose(s *State, c Propose, env aggregates.Env) ([]events.Event, error) {
 		return kept, nil
 	}
 	return []events.Event{proposal}, nil
+}
+
+// recalledLast: the screening knows a recalled block by its prefix before anything else is looked at, but a claim that is opted out is
+// told that first (spec 1.8). A block can't have been declined: it never became a proposal.
+func recalledLast(s *State, c Propose, err error, env aggregates.Env) error {
+	if refusal, ok := aggregates.AsRefusal(err); !ok || refusal.Code != "recalled_text" {
+		return err
+	}
+	labels := events.Labels{Category: c.Category, Scope: c.Scope, AdapterScope: adapterScope(c.Draft)}
+	if out := s.mayWrite(c.Program, labels, c.ProposedBy, env); out != nil {
+		return out
+	}
+	return err
 }
 
 func admitClaim(s *State, c Propose, env aggregates.Env) (admitted, error) {

@@ -61,7 +61,8 @@ type act struct {
 	About    *string // an edit's subject
 	Stale    bool    // an edit of the revision before the current one
 	AutoKeep *map[string]bool
-	Implicit *bool  // promotion
+	Implicit *bool // promotion
+	Tenant   *string
 	Source   string // of a claim or of words: a conversation
 	Sweep    *events.Sweep
 	Part     int             // of a sweep
@@ -105,13 +106,14 @@ type expected struct {
 
 // world runs acts against the pure room alone: its clock, ids and keys are numbers.
 type world struct {
-	t       *testing.T
+	t       testing.TB
 	now     events.Time
 	state   *member.State
 	defined *organisation.State
 	screen  *screening.Screen
 	named   map[string]events.ID
 	count   int
+	last    events.Event // of what was decided last
 }
 
 // Both are read once: nobody changes them.
@@ -122,7 +124,7 @@ var (
 
 const memberID = events.ID("0193762e-5b7a-7c61-9d2f-3a4b5c6d7e8f")
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{
 		t: t, now: events.At(time.Date(2026, 11, 30, 8, 0, 0, 0, time.UTC)), state: member.Initial("acme", memberID),
@@ -296,6 +298,7 @@ func (a act) draft() member.Draft {
 		Scope: events.Scope{Kind: events.ScopeProfile}, AdapterScope: a.Adapter, Category: events.CategoryPreference, Subject: a.Subject,
 		Body: "Prefers metric units in all tables.", Origin: or(a.Origin, events.OriginModelInferred), MultiActor: a.Actor, Ref: a.Ref,
 	}
+	d.TenantID = a.Tenant
 	if a.Source != "" {
 		d.SourceRefs = []events.SourceRef{{Kind: "conversation", Ref: a.Source, Turns: []int{}}}
 	}
