@@ -292,6 +292,11 @@ type Terms struct {
 
 // PendingProposals lists what waits for the caller's answer.
 func (a *Acts) PendingProposals(ctx context.Context, c Caller, page reader.Page) (Page[Pending], error) {
+	return a.PendingProposalsBy(ctx, c, proposals.Filter{}, page)
+}
+
+// PendingProposalsBy lists those of a program, a category or a claimant.
+func (a *Acts) PendingProposalsBy(ctx context.Context, c Caller, filter proposals.Filter, page reader.Page) (Page[Pending], error) {
 	if _, err := c.asMember(); err != nil {
 		return Page[Pending]{}, err
 	}
@@ -299,7 +304,7 @@ func (a *Acts) PendingProposals(ctx context.Context, c Caller, page reader.Page)
 	var rows []proposals.Row
 	var result Page[Pending]
 	err := a.Read.Models.WithOrganisation(ctx, c.Organisation, func(s *reader.Session) (err error) {
-		rows, result.Next, err = proposals.ListPending(ctx, s, c.Member, now, page)
+		rows, result.Next, err = proposals.ListPending(ctx, s, c.Member, now, filter, page)
 		return err
 	})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"iris.example/iris/events"
 	"iris.example/iris/problems"
 	"iris.example/iris/projections/memories"
+	"iris.example/iris/projections/proposals"
 )
 
 func (a *API) pending(c *call) (answer, error) {
@@ -13,7 +14,9 @@ func (a *API) pending(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	found, err := a.cfg.Acts.PendingProposals(c.ctx, c.caller, page)
+	found, err := a.cfg.Acts.PendingProposalsBy(c.ctx, c.caller, proposals.Filter{
+		Program: c.query.Get("program"), Category: events.Category(c.query.Get("category")), By: c.query.Get("proposedBy"),
+	}, page)
 	return answer{body: list[acts.Pending]{found.Items, a.next(c, found.Next)}}, err
 }
 

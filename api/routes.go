@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"iris.example/iris/acts"
+	"iris.example/iris/boundary"
 	"iris.example/iris/events"
 	"iris.example/iris/identity"
 	"iris.example/iris/receipts"
@@ -61,7 +62,7 @@ func Routes() []Route {
 
 		{
 			Method: http.MethodGet, Pattern: "/v1/me/proposals", Who: Member,
-			Query: paged(oneOf("state", "Which proposals: those that wait for an answer.", "pending")), Waits: true,
+			Query: paged(proposalFilters()...), Waits: true,
 			Success: http.StatusOK, Answer: list[acts.Pending]{},
 			Summary: "Remember this? What waits for the member's answer", handle: (*API).pending,
 		},
@@ -215,15 +216,28 @@ func Routes() []Route {
 	return slices.Concat(all, settingsRoutes(), programRoutes(), sweepRoutes(), administration())
 }
 
-func memoryFilters() []Parameter {
-	categories := make([]string, 0, len(events.Categories()))
-	for _, c := range events.Categories() {
-		categories = append(categories, string(c))
+func proposalFilters() []Parameter {
+	return []Parameter{
+		oneOf("state", "Which proposals: those that wait for an answer.", "pending"),
+		slugParameter("program", "Only of this program."),
+		oneOf("category", "Only of this category.", categories()...),
+		{Name: "proposedBy", Summary: "Only of this producer or client.", check: func(value string) error { return boundary.Handle("proposedBy", value) }},
 	}
+}
+
+func categories() []string {
+	all := make([]string, 0, len(events.Categories()))
+	for _, c := range events.Categories() {
+		all = append(all, string(c))
+	}
+	return all
+}
+
+func memoryFilters() []Parameter {
 	return []Parameter{
 		oneOf("tier", "Only of this tier.", string(events.TierIndividual), string(events.TierPerson), string(events.TierRole)),
 		slugParameter("program", "Only of this program."),
-		oneOf("category", "Only of this category.", categories...),
+		oneOf("category", "Only of this category.", categories()...),
 		oneOf("lifecycle", "Only in this state; left out: all that can be used again.", string(events.LifecycleDraft),
 			string(events.LifecycleActive), string(events.LifecyclePaused), string(events.LifecycleSuperseded)),
 		wordsParameter(),

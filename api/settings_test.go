@@ -127,3 +127,31 @@ func TestTheDeclinedRegister(t *testing.T) {
 	require.Len(t, into[listed](b, b.ok(get("/v1/me/declined", ada))).Items, 1)
 	require.Equal(t, "pending", into[claimed](b, b.ok(post("/v1/proposals", assistant, proposal()))).Outcome)
 }
+
+// The member's lists by program, category and claimant (spec 10.2, 10.3).
+func TestProposalsAreFiltered(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.join(acme, "ada")
+	ada, assistant := b.member(acme, "ada"), b.assistant(acme, "ada")
+	b.ok(post("/v1/proposals", assistant, proposal("body", `"One."`)))
+	b.ok(post("/v1/proposals", assistant, proposal("body", `"Two."`, "category", `"work"`)))
+	position := b.ok(post("/v1/proposals", assistant, proposal("body", `"Three."`, "program", `"atlas"`))).position
+	for query, want := range map[string][]string{
+		"":                                  {"Three.", "Two.", "One."},
+		"?state=pending&program=atlas":      {"Three."},
+		"?program=default":                  {"Two.", "One."},
+		"?category=work":                    {"Two."},
+		"?category=work&program=atlas":      {},
+		"?proposedBy=" + assistantApp:       {"Three.", "Two.", "One."},
+		"?proposedBy=conversations":         {},
+		"?proposedBy=assistant-app&limit=1": {"Three."},
+	} {
+		said := []string{}
+		for _, item := range into[listed](b, b.ok(get("/v1/me/proposals"+query, ada).waiting(position))).Items {
+			said = append(said, item["body"].(string))
+		}
+		require.Equal(t, want, said, query)
+	}
+	b.refused(get("/v1/me/proposals?category=weather", ada), http.StatusBadRequest, "invalid_parameter")
+}

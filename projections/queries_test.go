@@ -207,7 +207,7 @@ func TestProposalsAreFoundByStateInstantAndCommand(t *testing.T) {
 		require.ErrorIs(t, err, reader.ErrNotFound)
 
 		for instant, want := range map[events.Time]int{open.ExpiresAt.Plus(-1000): 1, open.ExpiresAt: 0, start: 1} {
-			rows, _, err := proposals.ListPending(ctx, session, member, instant, reader.Page{})
+			rows, _, err := proposals.ListPending(ctx, session, member, instant, proposals.Filter{}, reader.Page{})
 			require.NoError(t, err)
 			require.Len(t, rows, want, instant.String())
 		}

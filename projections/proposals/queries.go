@@ -15,13 +15,21 @@ const columns = `member_id, proposal_id, command_id, state, outcome, reason, pro
 
 const listPending = `SELECT ` + columns + ` FROM proposals
 	WHERE organization_id = $1 AND member_id = $2::text::uuid AND (position, proposal_id) < ($3, $4::text::uuid)
-		AND state = 'pending' AND expires_at > $5
-	ORDER BY position DESC, proposal_id DESC LIMIT $6`
+		AND state = 'pending' AND expires_at > $5 AND ($6 = '' OR program = $6) AND ($7 = '' OR category = $7)
+		AND ($8 = '' OR producer = $8 OR client = $8)
+	ORDER BY position DESC, proposal_id DESC LIMIT $9`
+
+// Filter narrows a list. Empty fields don't. By is a producer, or the client that claimed over HTTP.
+type Filter struct {
+	Program  string
+	Category events.Category
+	By       string
+}
 
 // ListPending is a page of what waits for a member's answer at an instant, newest first: what is due by then has lapsed.
-func ListPending(ctx context.Context, s *reader.Session, member events.ID, now events.Time, page reader.Page) ([]Row, *reader.Key, error) {
+func ListPending(ctx context.Context, s *reader.Session, member events.ID, now events.Time, f Filter, page reader.Page) ([]Row, *reader.Key, error) {
 	start := page.Start()
-	rows, err := collect(ctx, s, listPending, s.Organisation(), member, start.Position, start.ID, now.Time, page.Ask())
+	rows, err := collect(ctx, s, listPending, s.Organisation(), member, start.Position, start.ID, now.Time, f.Program, f.Category, f.By, page.Ask())
 	return cut(page, rows, err)
 }
 
