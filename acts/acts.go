@@ -14,12 +14,14 @@ import (
 	"iris.example/iris/aggregates"
 	"iris.example/iris/aggregates/member"
 	"iris.example/iris/aggregates/organisation"
+	"iris.example/iris/aggregates/session"
 	"iris.example/iris/events"
 	eventlog "iris.example/iris/events/log"
 	"iris.example/iris/identity"
 	"iris.example/iris/recalls"
 	"iris.example/iris/receipts"
 	"iris.example/iris/runner"
+	"iris.example/iris/screening"
 )
 
 // Errors that are the caller's: what it names is not its own, or isn't there. A foreign thing and an unknown one are the same
@@ -49,7 +51,9 @@ type Directory interface {
 type Acts struct {
 	Members       *runner.Runner[*member.State, member.Command]
 	Organisations *runner.Runner[*organisation.State, organisation.Command]
+	Sessions      *runner.Runner[*session.State, session.Command]
 	Recalls       *recalls.Service
+	Screen        *screening.Screen // of what leaves for an assistant without a recall
 	Directory     Directory
 	Issuer        string // whose subjects a producer's claim may name
 	Read          Read

@@ -32,7 +32,9 @@ func bodies() map[string]func() any {
 		schemas.RequestPolicy:   func() any { return &map[string]any{} },
 		schemas.RequestProducer: func() any { return &producerRequest{} },
 		schemas.RequestSettings: func() any { return &acts.SettingsChange{} }, schemas.RequestOptOuts: func() any { return &[]events.OptOut{} },
-		schemas.RequestUsed: func() any { return &acts.UsedMemories{} },
+		schemas.RequestUsed:    func() any { return &acts.UsedMemories{} },
+		schemas.RequestSession: func() any { return &acts.Opening{} }, schemas.RequestTurn: func() any { return &acts.Turn{} },
+		schemas.RequestItem: func() any { return &acts.Item{} },
 	}
 }
 

@@ -44,6 +44,10 @@ func sample(route api.Route, id, token string) request {
 	switch route.Request {
 	case "propose":
 		r.body = proposal()
+	case "turn":
+		r.body = `{"role":"user","text":"Hello."}`
+	case "item":
+		r.body = item()
 	case "recall":
 		r.body = question()
 	case "state":
@@ -138,6 +142,7 @@ func TestAnotherOrganisationSeesNothing(t *testing.T) {
 	claim := into[claimed](b, got).ProposalID
 	grant := b.consent(b.member(acme, "ada"), "data_processing", got.position)["eventId"].(string)
 	recall := into[recalled](b, b.ok(post("/v1/recall", b.assistant(acme, "ada"), question()))).RecallID
+	session := b.session(b.assistant(acme, "ada"), "{}")
 	auditor := b.auditor(acme)
 	b.ok(get("/v1/audit/recalls/"+recall+"/replay", auditor))
 	parked := b.park(acme, "{", "invalid_json")
@@ -165,6 +170,8 @@ func TestAnotherOrganisationSeesNothing(t *testing.T) {
 				if id, token = recall, tokens[1]; who == "another client" { // of the member whose recall it is
 					token = ""
 				}
+			case strings.Contains(route.Pattern, "/v1/sessions/"):
+				id, token = session, tokens[1]
 			case strings.Contains(route.Pattern, "/recalls/"):
 				id, token = recall, tokens[2]
 			case strings.Contains(route.Pattern, "/admin/parked/"):

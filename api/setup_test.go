@@ -125,9 +125,11 @@ func setup(t testing.TB) *bundle {
 	require.NoError(t, err)
 	organisations, err := runner.Organisations(shared)
 	require.NoError(t, err)
+	sessions, err := runner.Sessions(shared)
+	require.NoError(t, err)
 	marks := engine.NewWatermarks(models, engine.Silence)
 	b.acts = &acts.Acts{
-		Members: members, Organisations: organisations, Directory: b.vault, Issuer: issuerURL,
+		Members: members, Organisations: organisations, Sessions: sessions, Screen: shared.Screen, Directory: b.vault, Issuer: issuerURL,
 		Recalls: &recalls.Service{Members: members, Organisations: organisations, Access: b.log, Screen: shared.Screen, Codec: codec, Now: b.now},
 		Read:    acts.Read{Models: models, Wait: marks}, Stream: b.log, Codec: codec, Keys: b.vault, Now: b.now,
 		Intake: b.vault, Sealed: contract, Parked: b.vault, Inbox: b.log, Credentials: broker{nats},

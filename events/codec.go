@@ -182,7 +182,7 @@ func (c Codec) DecodeAll(ctx context.Context, bodies []Stored) ([]Commit, error)
 		rows = append(rows, c.rowsOf(commit)...)
 	}
 	if warmer, ok := c.Keys.(Warmer); ok && len(rows) > 1 {
-		if err := warmer.Warm(ctx, commits[0].Organisation, commits[0].Aggregate.ID, rows); err != nil {
+		if err := warmer.Warm(ctx, commits[0].Organisation, ownerOf(commits[0]), rows); err != nil {
 			return nil, fmt.Errorf("fetch %d keys: %w", len(rows), err)
 		}
 	}
@@ -347,9 +347,16 @@ func memberRef(org string, a Aggregate) KeyRef {
 	return ref
 }
 
-// requestRef is the key under which a commit's request digest is sealed (spec 9.2).
-func requestRef(org string, a Aggregate) KeyRef {
-	ref := memberRef(org, a)
+// ownerOf is the member whose keys a commit is sealed with; empty for an aggregate without one.
+func ownerOf(commit Commit) ID { return requestRef(commit).Member }
+
+// requestRef is the key under which a commit's request digest is sealed (spec 9.2). A session's goes with its session: what it
+// was asked can't be guessed at any more once the session is shredded.
+func requestRef(commit Commit) KeyRef {
+	ref := memberRef(commit.Organisation, commit.Aggregate)
+	if own, ok := commit.Events[0].Event.(interface{ sealing(KeyRef) KeyRef }); ok {
+		return own.sealing(ref)
+	}
 	ref.Class = KeyRegister
 	if ref.Member == "" {
 		ref.Class = KeyOrganisation
@@ -358,7 +365,7 @@ func requestRef(org string, a Aggregate) KeyRef {
 }
 
 func (c Codec) sealRequest(ctx context.Context, commit Commit, event ID) (string, error) {
-	s := slot{field: "request", key: requestRef(commit.Organisation, commit.Aggregate)}
+	s := slot{field: "request", key: requestRef(commit)}
 	box, err := c.Keys.Seal(ctx, s.key, aad(commit.Organisation, commit.Aggregate, event, s, commit.PreviousSequence), []byte(commit.RequestDigest))
 	if err != nil {
 		return "", fmt.Errorf("seal the request of commit %s: %w", commit.Command, err)
@@ -367,7 +374,7 @@ func (c Codec) sealRequest(ctx context.Context, commit Commit, event ID) (string
 }
 
 func (c Codec) openRequest(ctx context.Context, commit Commit, event ID, sealed string) (string, error) {
-	s := slot{field: "request", key: requestRef(commit.Organisation, commit.Aggregate)}
+	s := slot{field: "request", key: requestRef(commit)}
 	box, err := base64.RawURLEncoding.DecodeString(sealed)
 	if err != nil {
 		return "", fmt.Errorf("open the request of commit %s: %w", commit.Command, ErrTampered)

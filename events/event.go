@@ -29,6 +29,7 @@ func Types() []Type {
 		TypeRecallResolved,
 		TypeShareProposed, TypeShareWithdrawn, TypeCurationAccepted, TypeCurationConfirmed,
 		TypeCandidateSubmitted, TypeCandidateSeconded, TypeCandidateAccepted, TypeCandidateRejected, TypeCandidateReopened, TypeContributionWithdrawn, TypeVersionPublished, TypeVersionRetired,
+		TypeSessionOpened, TypeSessionTurnAdded, TypeSessionItemAdded, TypeSessionClosed, TypeSessionItemKept, TypeSessionItemSettled, TypeSessionEntriesDue,
 	}
 }
 
@@ -128,6 +129,9 @@ func New(t Type) (Event, error) {
 		return e, nil
 	}
 	if e := newTenant(t); e != nil {
+		return e, nil
+	}
+	if e := newOfSession(t); e != nil {
 		return e, nil
 	}
 	return nil, fmt.Errorf("%w: %q", ErrUnknownType, string(t))

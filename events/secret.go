@@ -36,6 +36,7 @@ const (
 	KeyCase         KeyClass = "case"         // a member's free text that no other key covers
 	KeyRegister     KeyClass = "register"     // fingerprints, request digests
 	KeyRecall       KeyClass = "recall"       // recall envelopes
+	KeySession      KeyClass = "session"      // one session: HKDF(member's tier key, row, session)
 	KeyOrganisation KeyClass = "organisation" // what belongs to no member
 )
 

@@ -12,6 +12,7 @@ const (
 	AggregateMember       AggregateKind = "member"
 	AggregateOrganisation AggregateKind = "organisation"
 	AggregateRole         AggregateKind = "role"
+	AggregateSession      AggregateKind = "session"
 )
 
 // Aggregate names what decides together. Organisation has no id: there is one on each stream. A member's is a UUID, a role's its key.
@@ -28,6 +29,9 @@ func Role(key string) Aggregate { return Aggregate{AggregateRole, ID(key)} }
 
 // Organisation is the aggregate of an organisation's definitions.
 func Organisation() Aggregate { return Aggregate{Kind: AggregateOrganisation} }
+
+// Session is the aggregate of one session of a member's assistant.
+func Session(id ID) Aggregate { return Aggregate{AggregateSession, id} }
 
 // String is the CloudEvents subject: member.<id>, or organisation.
 func (a Aggregate) String() string {
@@ -85,7 +89,7 @@ func ParseSubject(subject string) (org string, a Aggregate, err error) {
 	a.Kind = AggregateKind(parts[3])
 	switch {
 	case a.Kind == AggregateOrganisation && len(parts) == 4:
-	case (a.Kind == AggregateMember || a.Kind == AggregateRole) && len(parts) == 5:
+	case (a.Kind == AggregateMember || a.Kind == AggregateRole || a.Kind == AggregateSession) && len(parts) == 5:
 		a.ID = ID(parts[4])
 	default:
 		return "", Aggregate{}, fmt.Errorf("%w: a commit's subject", ErrMalformed)

@@ -148,6 +148,27 @@ var rows = map[string]row{
 	"kept-existing": {status: http.StatusConflict, title: "Another memory stands",
 		detail: "A memory about the same stands, and by the rules of conflict it stays. Nothing was changed."},
 
+	// Sessions of an assistant (spec 3.7).
+	"session_unknown": {as: codeNotFound},
+	"session_closed": {status: http.StatusConflict, title: "Session closed",
+		detail: "The session has ended, by its close or by a day without a turn. Nothing was added; open another one."},
+	"session_changed": {status: http.StatusConflict, title: "Session changed meanwhile",
+		detail: "Items were added while the session was being closed. What was decided stands; repeat the close."},
+	"session_full": {status: http.StatusUnprocessableEntity, title: "Session full",
+		detail: "The session's history holds 1000 turns, or a megabyte of text, which is all that it may. Nothing was added; close it and open another one."},
+	"session_items_full": {status: http.StatusUnprocessableEntity, title: "Too many items",
+		detail: "The session's memory holds 200 items, which is all that it may. Nothing was added; close it and open another one."},
+	"turn_empty": {status: http.StatusUnprocessableEntity, title: "Turn empty",
+		detail: "The turn's text is empty once what can't be seen is taken away. Nothing was added."},
+	"turn_too_long": {status: http.StatusUnprocessableEntity, title: "Turn too long",
+		detail: "The turn has more than 8000 characters. Nothing was added; send it in several turns."},
+	"turn_unknown": {status: http.StatusUnprocessableEntity, title: "Turn not possible",
+		detail: "Turns are counted from 1; 0 is before the first. Leave it out for the newest."},
+	"speaker_unknown": {status: http.StatusUnprocessableEntity, title: "Speaker unknown",
+		detail: "A turn is said by user, assistant or tool. Nothing of a history instructs, so there is no system."},
+	"intent_unknown": {status: http.StatusUnprocessableEntity, title: "Intent unknown",
+		detail: "An item's intent is explicit, where the member asked for it to be kept, or implicit."},
+
 	// Consent (spec 2).
 	"consent_required": {status: http.StatusUnprocessableEntity, title: "Consent required",
 		detail: "Keeping this takes consents that are not granted; errors lists their keys. Grant them with the answer, or before."},

@@ -4,6 +4,7 @@ import (
 	"iris.example/iris/aggregates/member"
 	"iris.example/iris/aggregates/organisation"
 	"iris.example/iris/aggregates/rolememory"
+	"iris.example/iris/aggregates/session"
 	"iris.example/iris/events"
 )
 
@@ -29,6 +30,16 @@ func Roles(cfg Config) (*Runner[*rolememory.State, rolememory.Command], error) {
 		Decide:  rolememory.Decide,
 		Evolve:  rolememory.Evolve,
 		Keys:    rolememory.Command.KeysNeeded,
+	})
+}
+
+// Sessions runs the commands of sessions. They are short, and shredded soon: no snapshot is kept of them.
+func Sessions(cfg Config) (*Runner[*session.State, session.Command], error) {
+	return New(cfg, Decider[*session.State, session.Command]{
+		Initial: func(_ string, a events.Aggregate) *session.State { return session.Initial(a.ID) },
+		Decide:  session.Decide,
+		Evolve:  session.Evolve,
+		Keys:    session.Command.KeysNeeded,
 	})
 }
 

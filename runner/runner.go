@@ -134,7 +134,16 @@ type Command[C any] struct {
 	Trace        events.Trace
 	Request      []byte // canonical request without its secrets; another one under the same id is refused
 	Setting      Setting
+	Of           events.ID // the member that an aggregate other than a book is about; empty: nobody, or it is their book
 	Body         C
+}
+
+// register is the key under which the request is digested (spec 9.2): of the member whom it is about, or the organisation's.
+func (c Command[C]) register() events.KeyRef {
+	if c.Of != "" {
+		return events.KeyRef{Organisation: c.Organisation, Class: events.KeyRegister, Member: c.Of}
+	}
+	return registerOf(c.Organisation, c.Aggregate)
 }
 
 // Outcome is what was recorded. Events is empty when the command changed nothing; Position is then the head it was decided at.
@@ -348,7 +357,7 @@ func (r *Runner[S, C]) At(ctx context.Context, org string, a events.Aggregate, p
 }
 
 func (r *Runner[S, C]) digest(ctx context.Context, c Command[C]) (string, error) {
-	mac, err := r.cfg.Keys.MAC(ctx, registerOf(c.Organisation, c.Aggregate), c.Request)
+	mac, err := r.cfg.Keys.MAC(ctx, c.register(), c.Request)
 	if err != nil {
 		return "", unavailable(fmt.Errorf("digest the request of command %s: %w", c.ID, err))
 	}

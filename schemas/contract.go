@@ -47,6 +47,9 @@ const (
 	RequestMembershipChange = "membership-change"
 	RequestClient           = "client"
 	RequestPolicy           = "policy"
+	RequestSession          = "session"
+	RequestTurn             = "turn"
+	RequestItem             = "item"
 )
 
 // Contract is every schema, compiled. It is safe for concurrent use.

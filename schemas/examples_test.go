@@ -51,6 +51,7 @@ func requests() []string {
 		schemas.RequestRevise, schemas.RequestPause, schemas.RequestNothing, schemas.RequestTerms,
 		schemas.RequestSettings, schemas.RequestOptOuts, schemas.RequestUsed,
 		schemas.RequestMember, schemas.RequestMembership, schemas.RequestMembershipChange, schemas.RequestClient, schemas.RequestPolicy,
+		schemas.RequestSession, schemas.RequestTurn, schemas.RequestItem,
 	}
 }
 

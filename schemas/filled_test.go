@@ -130,6 +130,9 @@ func filled(t *testing.T, typ events.Type) events.Event {
 	case events.TypeCandidateSubmitted, events.TypeCandidateSeconded, events.TypeCandidateAccepted, events.TypeCandidateRejected, events.TypeCandidateReopened,
 		events.TypeContributionWithdrawn, events.TypeVersionPublished, events.TypeVersionRetired:
 		return filledOfRole(typ)
+	case events.TypeSessionOpened, events.TypeSessionTurnAdded, events.TypeSessionItemAdded, events.TypeSessionClosed,
+		events.TypeSessionItemKept, events.TypeSessionItemSettled, events.TypeSessionEntriesDue:
+		return filledOfSession(typ, entry)
 	case events.TypeRecallResolved:
 		return &events.RecallResolved{
 			Action: events.ActionRecallResolved, PolicyID: events.RecallPolicyID, Severity: "warning", RecallID: otherID, MemberID: someID, At: noon,
@@ -144,4 +147,31 @@ func filled(t *testing.T, typ events.Type) events.Event {
 	}
 	require.Fail(t, "no filled event of this type", "%s", typ)
 	return nil
+}
+
+func filledOfSession(typ events.Type, entry events.Entry) events.Event {
+	in := events.InSession{SessionID: someID, MemberID: otherID, KeyID: someID}
+	due := []events.EntriesDue{{AdapterScope: events.AdapterSession, At: noon}}
+	entry.Origin = events.OriginSummarizedFromSession
+	switch typ {
+	case events.TypeSessionOpened:
+		return &events.SessionOpened{InSession: in, Program: "atlas", OpenedBy: events.ProposedBy{Client: "app", Consumer: events.ConsumerTara}, OnBehalfOf: otherID}
+	case events.TypeSessionTurnAdded:
+		return &events.SessionTurnAdded{InSession: in, Turn: 1, Role: events.RoleUser, Said: events.Hide(events.Said{Text: "Hello.", Patterns: []string{}})}
+	case events.TypeSessionItemAdded:
+		return &events.SessionItemAdded{
+			InSession: in, ItemID: otherID, Turn: 1, Kind: events.KindPreference, PromotionCandidate: true, Intent: events.IntentExplicit,
+			Item: events.Hide(events.SessionItem{Category: events.CategoryMedical, Body: "Takes aspirin."}),
+		}
+	case events.TypeSessionClosed:
+		return &events.SessionClosed{InSession: in, ClosedAt: noon, DueAt: noon, Entries: due, Outcomes: events.Hide([]events.ItemSettled{})}
+	case events.TypeSessionItemKept:
+		return &events.SessionItemKept{Entry: entry, SessionID: someID, ItemID: otherID, Details: events.Hide(events.Details{SourceRefs: []events.SourceRef{}})}
+	case events.TypeSessionItemSettled:
+		return &events.SessionItemSettled{
+			SessionID: someID, ItemID: otherID, Turn: 3, Intent: events.IntentImplicit, Outcome: events.ItemProposed, Reason: "repeated-occurrence",
+			MemoryID: someID, Print: events.Hide("p"), Notes: events.Hide(events.RefusalNotes{}),
+		}
+	}
+	return &events.SessionEntriesDue{SessionID: someID, Entries: due}
 }

@@ -75,7 +75,7 @@ func (v *Vault) deriveSealer(ctx context.Context, key sealerKey) (sealer, error)
 }
 
 func hasRow(class events.KeyClass) bool {
-	return class == events.KeyMemory || class == events.KeyConsent
+	return class == events.KeyMemory || class == events.KeyConsent || class == events.KeySession
 }
 
 // keyOf says whose key a reference begins with. A role memory belongs to the organisation (spec 1.5).
@@ -84,7 +84,7 @@ func keyOf(ref events.KeyRef) (owner, Purpose, error) {
 		return owner{}, "", fmt.Errorf("%w: no organisation", ErrReference)
 	}
 	if hasRow(ref.Class) != (ref.Row != "" && ref.Entry != "") {
-		return owner{}, "", fmt.Errorf("%w: row and entry belong to memory and consent, and nowhere else", ErrReference)
+		return owner{}, "", fmt.Errorf("%w: row and entry belong to memory, consent and session, and nowhere else", ErrReference)
 	}
 	if ref.Class == events.KeyOrganisation || ref.Class == events.KeyMemory && ref.Tier == events.TierRole && ref.Member == "" {
 		return rootOf(ref.Organisation), purposeRoot, nil
@@ -106,6 +106,8 @@ func memberPurpose(ref events.KeyRef) (Purpose, bool) {
 		case events.TierPerson:
 			return PurposePerson, true
 		}
+	case events.KeySession: // what is said in one is of tier individual (spec 1.5), and ends with it
+		return PurposeIndividual, true
 	case events.KeyConsent, events.KeyCase:
 		return PurposeCase, true
 	case events.KeyRegister:

@@ -111,6 +111,7 @@ func (b *bundle) classes() map[string]events.KeyRef {
 		"memory individual": {Organisation: org, Class: events.KeyMemory, Member: m, Tier: events.TierIndividual, Row: b.row(), Entry: entry},
 		"memory person":     {Organisation: org, Class: events.KeyMemory, Member: m, Tier: events.TierPerson, Row: b.row(), Entry: entry},
 		"memory role":       {Organisation: org, Class: events.KeyMemory, Tier: events.TierRole, Row: b.row(), Entry: entry},
+		"session":           {Organisation: org, Class: events.KeySession, Member: m, Row: b.row(), Entry: entry},
 		"consent":           {Organisation: org, Class: events.KeyConsent, Member: m, Row: b.row(), Entry: entry},
 		"case":              {Organisation: org, Class: events.KeyCase, Member: m},
 		"register":          {Organisation: org, Class: events.KeyRegister, Member: m},

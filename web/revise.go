@@ -234,6 +234,8 @@ func eventWords(t events.Type) string {
 		return "Kept without asking, as you have set it"
 	case events.TypeMemoryPromoted:
 		return "Taken from a program to you"
+	case events.TypeSessionItemKept:
+		return "Your assistant heard you ask for it to be kept"
 	case events.TypeMemoryRevised:
 		return "You edited it"
 	case events.TypeMemoryPaused:

@@ -10,7 +10,7 @@ import (
 func (s *State) Candidates(now events.Time) []recall.Candidate {
 	candidates := make([]recall.Candidate, 0, len(s.Entries))
 	for _, e := range s.Entries {
-		if e.Lifecycle == events.LifecycleDraft || e.Lifecycle == events.LifecycleTombstoned {
+		if e.Lifecycle == events.LifecycleDraft || e.Lifecycle == events.LifecycleTombstoned || e.EndsAt.Passed(now) {
 			continue
 		}
 		candidates = append(candidates, s.candidate(e, now))

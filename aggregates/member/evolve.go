@@ -86,6 +86,7 @@ func Evolve(s *State, r events.Recorded) *State {
 	default:
 		s.belongs(r)
 		s.shares(r)
+		s.ended(r)
 	}
 	return s
 }
@@ -99,6 +100,7 @@ func (s *State) begin(e events.Entry, r events.Recorded, body events.Secret[stri
 	entry.say(body, r)
 	s.Entries[e.MemoryID] = entry
 	s.index(entry)
+	s.endsWithSession(entry)
 	return entry
 }
 
@@ -140,6 +142,7 @@ func (s *State) revised(e events.Revised, r events.Recorded) *Entry {
 func (s *State) keep(e *Entry, k *events.MemoryKept, r events.Recorded) {
 	e.Lifecycle, e.ExpiresAt, e.Origin = events.LifecycleActive, nil, k.Origin
 	e.Labels, e.LabelsCommitment = k.Labels.Plain, k.Labels.Sealed.Commitment
+	s.endsWithSession(e)
 	if k.Body != nil {
 		e.say(*k.Body, r)
 	}
@@ -152,6 +155,7 @@ func (s *State) keep(e *Entry, k *events.MemoryKept, r events.Recorded) {
 func (s *State) keepAhead(e *Entry, k *events.MemoryAutoKept) {
 	e.Lifecycle, e.ExpiresAt, e.AutoKept = events.LifecycleActive, nil, true
 	e.Labels, e.LabelsCommitment = k.Labels.Plain, k.Labels.Sealed.Commitment
+	s.endsWithSession(e)
 }
 
 // bury ends an entry that never was memory: nothing of its text stays in the book.

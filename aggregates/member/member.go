@@ -34,6 +34,9 @@ type State struct {
 	Settings Settings
 	OptOuts  []events.OptOut           // in order (spec 1.8)
 	Used     map[events.ID][]events.ID // by recall: the memories that an assistant reported as used
+
+	Occurrences map[string][]Occurrence           // of facts that sessions guessed at, by fact print (spec 1.5)
+	SessionsDue map[events.ID][]events.EntriesDue // when the entries of closed sessions end
 }
 
 // Entry is a memory's current revision with what the revisions before left behind.
@@ -55,6 +58,7 @@ type Entry struct {
 	ProposedBy                                      events.ProposedBy
 	ExpiresAt                                       *events.Time     // a draft's lapse
 	ForgetAt                                        *events.Time     // set while softly forgotten
+	EndsAt                                          *events.Time     // of what a closed session left in its own scope
 	BeforeForget                                    events.Lifecycle // what a restore returns to; empty when not forgotten
 	LeavesAt                                        *events.Time     // set by the end of the membership: from then on softly forgotten
 	ReferenceCount                                  int
@@ -86,6 +90,7 @@ func Initial(org string, id events.ID) *State {
 	return &State{
 		Organisation: org, ID: id, Programs: map[string]events.Time{}, Entries: map[events.ID]*Entry{},
 		ByText: map[string][]events.ID{}, ByAbout: map[string][]events.ID{}, Consents: map[events.ConsentKey]*Consent{}, Declined: map[string]DeclinedFact{},
+		Occurrences: map[string][]Occurrence{}, SessionsDue: map[events.ID][]events.EntriesDue{},
 		Left: map[string]Leaving{}, Roles: map[string]events.Time{}, InspectionRoles: map[string]events.Time{},
 		Used:     map[events.ID][]events.ID{},
 		Settings: Settings{AutoKeep: map[string]bool{}, ImplicitPromotion: true},
@@ -94,9 +99,9 @@ func Initial(org string, id events.ID) *State {
 }
 
 // Living reports whether the entry counts as known: draft, active, paused or suppressed, never softly forgotten (spec 1.8).
-// A draft that has lapsed is no longer; nor is anything of a program that was left long enough ago.
+// A draft that has lapsed is no longer; nor is anything of a program that was left long enough ago, or that ended with its session.
 func (e *Entry) Living(now events.Time) bool {
-	if e.left(now) {
+	if e.left(now) || e.EndsAt.Passed(now) {
 		return false
 	}
 	switch e.Lifecycle {
@@ -308,6 +313,10 @@ func decide(s *State, c Command, env aggregates.Env) ([]events.Event, error) {
 		return resume(s, c, env)
 	case Restore:
 		return restore(s, c, env)
+	case PromoteItem:
+		return promoteItem(s, c, env)
+	case EndSession:
+		return endSession(s, c)
 	case Grant:
 		return grant(s, c, env)
 	case Deny:

@@ -41,12 +41,12 @@ func (Restore) KeysNeeded() int { return 0 }
 // Forgotten reports whether the entry is softly forgotten, so that only a restore can reach it. From ForgetAt on it counts as
 // destroyed, whether the sweep has come by or not (spec 2.1).
 func (e *Entry) Forgotten(now events.Time) bool {
-	return e.ForgetAt != nil && !e.ForgetAt.Passed(now) || e.ForgetAt == nil && e.left(now) && !e.Gone(now)
+	return !e.Gone(now) && (e.ForgetAt != nil || e.left(now))
 }
 
 // Gone reports whether nothing brings the entry back.
 func (e *Entry) Gone(now events.Time) bool {
-	return e.Lifecycle == events.LifecycleTombstoned || e.ForgetAt.Passed(now)
+	return e.Lifecycle == events.LifecycleTombstoned || e.ForgetAt.Passed(now) || e.EndsAt.Passed(now)
 }
 
 // outlived reports whether something newer has taken the entry's place, and its text is still there.

@@ -18,6 +18,7 @@ import (
 	"iris.example/iris/aggregates"
 	"iris.example/iris/aggregates/member"
 	"iris.example/iris/aggregates/organisation"
+	"iris.example/iris/aggregates/session"
 	"iris.example/iris/events"
 	"iris.example/iris/policy"
 	"iris.example/iris/screening"
@@ -69,6 +70,10 @@ type act struct {
 	Most     int             // entries in a part
 	OptOuts  []events.OptOut // the whole list
 	Producer string          // claims over NATS; empty: the client app over HTTP
+
+	Intent  events.Intent // of a settle; empty: explicit
+	Session string        // of a settle or an end; empty: the same for all
+	Turn    int
 }
 
 type then struct {
@@ -196,6 +201,8 @@ func madeBy(decided []events.Event) events.ID {
 			return e.MemoryID
 		case *events.MemoryPromoted:
 			return e.MemoryID
+		case *events.SessionItemKept:
+			return e.MemoryID
 		case *events.ProposalRefused:
 			return e.ProposalID
 		}
@@ -218,6 +225,15 @@ func (a act) command(w *world) member.Command {
 		return member.Promote{MemoryID: w.id(a.Of), Program: or(a.Program, "default"), Known: screening.Known{
 			Organisations: []string{"Acme Works"}, Programs: []string{"atlas"}, Members: []string{"Ada Lovelace"},
 		}}
+	case "settle":
+		d := a.draft()
+		d.Origin = events.OriginSummarizedFromSession
+		return member.PromoteItem{
+			Draft: d, SessionID: w.id(or(a.Session, "session")), ItemID: events.CommandID("item", fmt.Sprint(w.count)), Turn: a.Turn,
+			Intent: or(a.Intent, events.IntentExplicit), ProposedBy: events.ProposedBy{Client: "app", Consumer: or(a.Consumer, events.ConsumerAssistant)},
+		}
+	case "end":
+		return member.EndSession{SessionID: w.id(or(a.Session, "session")), Entries: session.EntriesDue(policy.Default(), w.now)}
 	case "settings":
 		return member.ChangeSettings{AutoKeep: a.AutoKeep, ImplicitPromotion: a.Implicit}
 	case "opt-out":
@@ -402,6 +418,11 @@ func (x expected) check(t *testing.T, w *world, got events.Event) {
 	switch e := got.(type) {
 	case *events.ProposalRecorded:
 		seen.Body, seen.Category, seen.Scope, seen.Origin, of = &e.Body.Plain, e.Labels.Plain.Category, e.Labels.Plain.Scope.Kind, e.Origin, e.MemoryID
+	case *events.SessionItemKept:
+		seen.Body, seen.Category, seen.Scope, seen.Origin, of = &e.Body.Plain, e.Labels.Plain.Category, e.Labels.Plain.Scope.Kind, e.Origin, e.MemoryID
+	case *events.SessionItemSettled:
+		seen.Outcome, seen.Reason, seen.Missing, seen.Print = events.ClaimOutcome(e.Outcome), e.Reason, e.Notes.Plain.Missing, present(e.Print.Plain)
+		of = or(e.MemoryID, e.Notes.Plain.Existing)
 	case *events.MemoryStated:
 		seen.Body, seen.Category, seen.Scope, seen.Origin, of = &e.Body.Plain, e.Labels.Plain.Category, e.Labels.Plain.Scope.Kind, e.Origin, e.MemoryID
 	case *events.MemoryKept:

@@ -14,7 +14,7 @@ func Needed(c Command) (entries []events.ID, known bool) {
 	switch c := c.(type) {
 	case Register, Propose, StateWords, Decline, Forget, Pause, Resume, Restore, Grant, Deny, Withdraw,
 		Join, Leave, GiveRole, TakeRole, GiveInspectionRole, TakeInspectionRole, Remove, Change,
-		ChangeSettings, OptOut, LiftDeclined, Reference, ForgetMany:
+		ChangeSettings, OptOut, LiftDeclined, Reference, ForgetMany, PromoteItem, EndSession:
 		return nil, true // texts are known by their prints
 	case Accept:
 		return []events.ID{c.ProposalID}, true

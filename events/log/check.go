@@ -19,7 +19,7 @@ func subjectOf(org string, a events.Aggregate) (string, error) {
 		return "", fmt.Errorf("%w: no aggregate's subject", ErrRefused)
 	}
 	switch a.Kind {
-	case events.AggregateMember:
+	case events.AggregateMember, events.AggregateSession:
 		err = boundary.UUID("aggregate", string(a.ID))
 	case events.AggregateRole:
 		err = boundary.Slug("aggregate", string(a.ID))

@@ -88,9 +88,14 @@ func Connect(cfg Config) (*Rooms, error) {
 	if err != nil {
 		return nil, err
 	}
+	sessions, err := runner.Sessions(shared)
+	if err != nil {
+		return nil, err
+	}
 	r := &Rooms{cfg: cfg, Codec: codec, Marks: engine.NewWatermarks(cfg.Models, engine.Silence)}
 	r.Acts = &acts.Acts{
-		Members: members, Organisations: organisations, Recalls: r.recalls(members, organisations, shared.Screen), Directory: cfg.Vault,
+		Members: members, Organisations: organisations, Sessions: sessions, Screen: shared.Screen,
+		Recalls: r.recalls(members, organisations, shared.Screen), Directory: cfg.Vault,
 		Issuer: cfg.Issuer, Read: acts.Read{Models: cfg.Models, Wait: r.Marks}, Stream: cfg.Log, Codec: codec,
 		Keys: cfg.Vault, Now: cfg.Now, Controller: cfg.Controller,
 		Intake: cfg.Vault, Sealed: cfg.Contract, Parked: cfg.Vault, Inbox: cfg.Log, Credentials: cfg.Credentials,

@@ -79,6 +79,8 @@ func (c *Changes) Apply(e events.Recorded) error {
 		return c.begin(e, event.Entry, event.Labels.Plain, events.LifecycleDraft)
 	case *events.MemoryStated:
 		return c.begin(e, event.Entry, event.Labels.Plain, events.LifecycleActive)
+	case *events.SessionItemKept:
+		return c.begin(e, event.Entry, event.Labels.Plain, events.LifecycleActive)
 	case *events.MemoryKept:
 		return c.revise(e, event.Revised, func(r *Record) {
 			r.Lifecycle, r.Origin = events.LifecycleActive, event.Origin

@@ -49,6 +49,8 @@ func (c *Changes) Apply(e events.Recorded) error {
 		c.says(e, event.MemoryID)
 	case *events.MemoryPromoted:
 		c.says(e, event.MemoryID)
+	case *events.SessionItemKept:
+		c.says(e, event.MemoryID)
 	case *events.MemoryRevised:
 		c.says(e, event.MemoryID)
 	case *events.MemoryKept:

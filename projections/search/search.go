@@ -135,6 +135,8 @@ func textOf(e events.Event) (*events.Secret[string], *events.Secret[events.Label
 		return &e.Body, &e.Labels
 	case *events.MemoryPromoted:
 		return &e.Body, &e.Labels
+	case *events.SessionItemKept:
+		return &e.Body, &e.Labels
 	case *events.MemoryRevised:
 		return &e.Body, &e.Labels
 	case *events.MemoryKept:

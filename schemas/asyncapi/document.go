@@ -20,6 +20,7 @@ const (
 	claims        = "claims"
 	outcomes      = "outcomes"
 	member        = "member"
+	session       = "session"
 	organisation  = "organisation"
 	role          = "role"
 	recalls       = "recalls"
@@ -35,12 +36,14 @@ func channelOf(t events.Type) (string, error) {
 	switch word {
 	case "organisation", "program", "terms", "producer", "client", "policy", "tenant", "role", "hold":
 		return organisation, nil
-	case "member", "membership", "inspection-role", "consent", "proposal", "memory", "promotion", "token", "data-rights", "opt-outs", "settings", "declined", "memories":
+	case "member", "membership", "inspection-role", "consent", "proposal", "memory", "promotion", "token", "data-rights", "opt-outs", "settings", "declined", "memories", "session-item", "session-entries":
 		return member, nil
 	case "share", "curation":
 		return member, nil
 	case "candidate", "contribution", "version":
 		return role, nil
+	case "session":
+		return session, nil
 	case "recall", "brief":
 		return recalls, nil
 	}
@@ -130,6 +133,13 @@ func channels(byChannel map[string][]events.Type) object {
 			"description": "All that is decided about one member together, in order. One message is one commit.",
 			"parameters":  object{"organisation": theOrganisation(), "member": parameter("The member's opaque id.", "0193762e-5b7a-7c61-9d2f-3a4b5c6d7e8f")},
 			"messages":    object{"commit": commit("Commit to a member's book", byChannel[member])},
+			"x-stream":    events.StreamFor(org),
+		},
+		session: object{
+			"address": events.Subject(org, events.Session("{session}")), "title": "One session of a member's assistant",
+			"description": "Turns and items of one session, in order, until it is closed. It is in no read model. One message is one commit.",
+			"parameters":  object{"organisation": theOrganisation(), "session": parameter("The session's id.", "0193762e-5b7a-7c61-9d2f-3a4b5c6d7e91")},
+			"messages":    object{"commit": commit("Commit to a session", byChannel[session])},
 			"x-stream":    events.StreamFor(org),
 		},
 		organisation: object{
@@ -247,6 +257,8 @@ func operations() object {
 		"sendOutcome":              operation("send", outcomes, "settled", "Tell a producer what became of its claim", theirs),
 		"appendMemberCommit":       operation("send", member, "commit", "Record a decision about a member", ours),
 		"followMember":             operation("receive", member, "commit", "Fold a member's book, and project it", ours),
+		"appendSessionCommit":      operation("send", session, "commit", "Record what was said in a session, and that it ended", ours),
+		"followSession":            operation("receive", session, "commit", "Fold a session", ours),
 		"appendOrganisationCommit": operation("send", organisation, "commit", "Record a decision about an organisation", ours),
 		"followOrganisation":       operation("receive", organisation, "commit", "Fold an organisation's definitions, and project them", ours),
 		"appendRoleCommit":         operation("send", role, "commit", "Record a decision about a role's memory", ours),

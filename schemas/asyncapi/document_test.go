@@ -202,6 +202,7 @@ func TestEveryTypeOfEventIsOnOneChannel(t *testing.T) {
 	c := compiler(t)
 	channels := map[string]func([]byte) error{
 		"member": judge(t, c, "member", "commit"), "organisation": judge(t, c, "organisation", "commit"), "recalls": judge(t, c, "recalls", "envelope"), "role": judge(t, c, "role", "commit"),
+		"session": judge(t, c, "session", "commit"),
 	}
 	var batch []map[string]any
 	require.NoError(t, json.Unmarshal(examples(t, "commit", "valid")["commit/valid/one-event.json"], &batch))
@@ -232,10 +233,11 @@ func TestEveryTypeOfEventIsOnOneChannel(t *testing.T) {
 func TestAddressesAreTheSubjects(t *testing.T) {
 	t.Parallel()
 	const id = "0193762e-5b7a-7c61-9d2f-3a4b5c6d7e8f"
-	fill := strings.NewReplacer("{organisation}", "acme", "{producer}", "notes", "{member}", id, "{role}", "reviewer")
+	fill := strings.NewReplacer("{organisation}", "acme", "{producer}", "notes", "{member}", id, "{session}", id, "{role}", "reviewer")
 	want := map[string]string{
 		"claims": events.ProposedSubject("acme", "notes"), "outcomes": events.OutcomeSubject("acme", "notes"),
 		"member": events.Subject("acme", events.Member(id)), "organisation": events.Subject("acme", events.Organisation()),
+		"session": events.Subject("acme", events.Session(id)),
 		"recalls": events.RecallSubject("acme"), "role": events.Subject("acme", events.Role("reviewer")),
 	}
 	for name, channel := range parsed(t).Channels {

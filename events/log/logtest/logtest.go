@@ -692,7 +692,7 @@ func BadOrganisations() []string {
 func BadAggregates() []events.Aggregate {
 	id := newMember().ID
 	return []events.Aggregate{
-		{}, {Kind: "fence"}, {Kind: "*"}, {Kind: events.AggregateMember}, {Kind: events.AggregateOrganisation, ID: id}, {Kind: "member.x", ID: id},
+		{}, {Kind: "fence"}, {Kind: "*"}, {Kind: events.AggregateMember}, {Kind: events.AggregateOrganisation, ID: id}, {Kind: events.AggregateSession}, events.Session("s-81"), {Kind: "member.x", ID: id},
 		events.Member("*"), events.Member(">"), events.Member("x"), events.Member("00000000-0000-0000-0000-000000000000"),
 		{Kind: events.AggregateRole}, events.Role("*"), events.Role("a.b"), events.Role("Reviewer"), events.Role("fence"), events.Role("a_b"),
 		events.Member(events.ID(strings.ToUpper(string(id)) + "")), events.Member("{" + id + "}"), events.Member(id + ".x"),
