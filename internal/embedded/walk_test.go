@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(childDir); dir != "" {
 		os.Exit(child(dir))
 	}
+	if dir := os.Getenv(smallDir); dir != "" {
+		os.Exit(small(dir))
+	}
 	os.Exit(m.Run())
 }
 

@@ -165,13 +165,13 @@ func (s *Server) pushProducers() error {
 	if err != nil {
 		return err
 	}
-	if err := s.nats.AccountResolver().Store(claims.Subject, signed); err != nil {
+	if err := s.broker().AccountResolver().Store(claims.Subject, signed); err != nil {
 		return &Error{Code: ErrCredential, Act: "store the account", Input: claims.Name, Cause: err}
 	}
-	account, err := s.nats.LookupAccount(claims.Subject)
+	account, err := s.broker().LookupAccount(claims.Subject)
 	if err != nil {
 		return &Error{Code: ErrCredential, Act: "find the account", Input: claims.Name, Cause: err}
 	}
-	s.nats.UpdateAccountClaims(account, claims)
+	s.broker().UpdateAccountClaims(account, claims)
 	return nil
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -23,9 +25,15 @@ type Server struct {
 	// Set by Start, read-only after, but for keys.revoked.
 	cfg  Config
 	keys *keys
-	nats *server.Server
 	lock *dirlock.Lock
 	done chan struct{} // closed when the server is down
+
+	mu   sync.RWMutex   // guards nats
+	nats *server.Server // as it runs now: a restart puts another in its place
+
+	restarting sync.Mutex // one restart at a time, and none after Stop; guards stopping
+	stopping   bool
+	unwritable atomic.Bool // a stream has refused writes since the last restart
 
 	revoking sync.Mutex // guards keys.revoked and the order of pushes
 }
@@ -49,8 +57,19 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	go s.awaitEnd()
+	go s.mend()
 	return s, nil
 }
+
+// broker is the server as it runs now.
+func (s *Server) broker() *server.Server {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.nats
+}
+
+// InProcessConn makes Server what our own connections dial: after a restart they find the broker that runs then.
+func (s *Server) InProcessConn() (net.Conn, error) { return s.broker().InProcessConn() }
 
 func takeLock(path string) (*dirlock.Lock, error) {
 	lock, err := dirlock.Take(path)
@@ -69,19 +88,28 @@ func (s *Server) start(ctx context.Context) error {
 	if s.keys, err = openKeys(s.cfg); err != nil {
 		return err
 	}
-	opts, err := s.cfg.options(s.keys)
+	return s.run(ctx, s.cfg)
+}
+
+// run puts a broker on the store.
+func (s *Server) run(ctx context.Context, cfg Config) error {
+	opts, err := cfg.options(s.keys)
 	if err != nil {
 		return err
 	}
-	if s.nats, err = server.NewServer(opts); err != nil {
+	broker, err := server.NewServer(opts)
+	if err != nil {
 		return &Error{Code: ErrStart, Act: "configure NATS on", Input: s.cfg.StoreDir, Cause: err}
 	}
+	s.mu.Lock()
+	s.nats = broker
+	s.mu.Unlock()
 	log := newLogger(s.cfg.Logger)
-	s.nats.SetLoggerV2(log, false, false, false)
-	go s.nats.Start()
+	broker.SetLoggerV2(log, false, false, false)
+	go broker.Start()
 	if err := s.awaitReady(ctx, log); err != nil {
-		s.nats.Shutdown()
-		s.nats.WaitForShutdown()
+		broker.Shutdown()
+		broker.WaitForShutdown()
 		return &Error{Code: ErrStart, Act: "start NATS on", Input: s.address(), Cause: err}
 	}
 	return nil
@@ -98,7 +126,7 @@ func (s *Server) address() string {
 func (s *Server) awaitReady(ctx context.Context, log *logger) error {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.StartTimeout)
 	defer cancel()
-	for !s.nats.ReadyForConnections(readyTurn) {
+	for !s.broker().ReadyForConnections(readyTurn) {
 		select {
 		case why := <-log.fatal:
 			return errors.New(why)
@@ -107,14 +135,23 @@ func (s *Server) awaitReady(ctx context.Context, log *logger) error {
 		default:
 		}
 	}
-	if !s.nats.JetStreamEnabled() {
+	if !s.broker().JetStreamEnabled() {
 		return errors.New("JetStream is off: the store can't be used, see the log")
 	}
 	return nil
 }
 
 func (s *Server) awaitEnd() {
-	s.nats.WaitForShutdown()
+	for ended := s.broker(); ; {
+		ended.WaitForShutdown()
+		s.restarting.Lock() // a restart that is under way ends first
+		next := s.broker()
+		s.restarting.Unlock()
+		if next == ended {
+			break
+		}
+		ended = next
+	}
 	s.lock.Release()
 	close(s.done)
 }
@@ -124,11 +161,15 @@ func (s *Server) Done() <-chan struct{} { return s.done }
 
 // Healthy is nil while the server runs and its store can be written.
 func (s *Server) Healthy() error {
-	if !s.nats.Running() {
+	if !s.broker().Running() {
 		return &Error{Code: ErrStart, Act: "look at", Input: s.address(), Cause: errors.New("NATS is down")}
 	}
-	if !s.nats.JetStreamEnabled() {
+	if !s.broker().JetStreamEnabled() {
 		return &Error{Code: ErrStart, Act: "look at", Input: s.cfg.StoreDir, Cause: errors.New("JetStream is off")}
+	}
+	if s.unwritable.Load() {
+		return &Error{Code: ErrStart, Act: "write to", Input: s.cfg.StoreDir, Hint: "make room on the disk; writing goes on by itself then",
+			Cause: errors.New("a stream couldn't be written")}
 	}
 	return nil
 }
@@ -136,7 +177,12 @@ func (s *Server) Healthy() error {
 // Stop ends the server: about 11 ms for each stream. Connections are the
 // caller's to close before. When ctx ends first the server goes on stopping.
 func (s *Server) Stop(ctx context.Context) error {
-	go s.nats.Shutdown()
+	go func() {
+		s.restarting.Lock()
+		s.stopping = true
+		s.restarting.Unlock()
+		s.broker().Shutdown()
+	}()
 	select {
 	case <-s.done:
 		return nil
@@ -150,7 +196,7 @@ func (s *Server) URL() string {
 	if s.cfg.Port == NoPort {
 		return ""
 	}
-	return s.nats.ClientURL()
+	return s.broker().ClientURL()
 }
 
 // Connect is Iris's own connection, inside the process: all of IRIS but what
@@ -192,7 +238,7 @@ const reconnectWait = 50 * time.Millisecond
 
 func (s *Server) ourOptions(name, signed string, user nkeys.KeyPair) []nats.Option {
 	return []nats.Option{
-		nats.InProcessServer(s.nats),
+		nats.InProcessServer(s),
 		nats.Name(name),
 		nats.UserJWT(
 			func() (string, error) { return signed, nil },

@@ -1,0 +1,3 @@
+package embedded_test
+
+const smallDir = "IRIS_TEST_SMALL_DIR"
