@@ -31,6 +31,7 @@ type cli struct {
 	Serve    serveCommand    `cmd:"" help:"Run API and pages against a NATS cluster and a PostgreSQL that others run."`
 	Worker   workerCommand   `cmd:"" help:"Run workers against them: intake, projector, streamguard; any number of each."`
 	Migrate  migrateCommand  `cmd:"" help:"Make keys, databases, the inbox and organisations there, or bring them up to date; with rights that no running process has."`
+	Ready    readyCommand    `cmd:"" help:"Ask a running process whether it is ready: 0 yes, 1 no, 2 it doesn't answer."`
 	Token    tokenCommand    `cmd:"" help:"Make a token of the development issuer."`
 	Recall   recallCommand   `cmd:"" help:"Ask a member's memory, as the demonstration's assistant."`
 	Audit    auditCommand    `cmd:"" help:"Prove what was done."`

@@ -44,6 +44,7 @@ type process struct {
 	Audience    string        `name:"oidc-audience" env:"IRIS_OIDC_AUDIENCE" help:"Whom those tokens are for." placeholder:"NAME"`
 	Evidence    string        `env:"IRIS_EVIDENCE" help:"Folder of this process alone, which outlives it: how far it knows each stream to go." placeholder:"DIR"`
 	ClockOffset time.Duration `env:"IRIS_CLOCK_OFFSET" help:"Move the product's clock forward." placeholder:"DUR"`
+	OTLP        string        `name:"otlp" env:"OTEL_EXPORTER_OTLP_ENDPOINT" help:"Send traces to this collector; no text of anybody is in them." placeholder:"URL"`
 	Controller  controller    `embed:"" prefix:"controller-"`
 }
 
@@ -54,7 +55,7 @@ func (p process) config(out output) serving.Config {
 		Controller: receipts.Controller{
 			Name: p.Controller.Name, Address: p.Controller.Address, Contact: p.Controller.Contact, Jurisdiction: p.Controller.Jurisdiction,
 		},
-		ClockOffset: p.ClockOffset, Version: version, Logger: p.logger(out),
+		ClockOffset: p.ClockOffset, OTLP: p.OTLP, Version: version, Logger: p.logger(out),
 	}
 }
 

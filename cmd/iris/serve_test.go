@@ -115,8 +115,8 @@ func (d *deployment) migrate() {
 	}
 }
 
-// admit gives the organisation what an administrator would, and its member a book.
-func (d *deployment) admit() {
+// inside connects the rooms in this process, as one more of the deployment.
+func (d *deployment) inside(act func(rooms *assembly.Rooms, keys *vault.Vault, l *eventlog.JetStream)) {
 	t, ctx := d.t, d.t.Context()
 	t.Helper()
 	l, err := eventlog.New(d.cluster.Connect(t), eventlog.Config{Replicas: 3})
@@ -142,6 +142,18 @@ func (d *deployment) admit() {
 	writable, err := streams.Watch(ctx, "acme")
 	require.NoError(t, err)
 	require.True(t, writable)
+	act(rooms, keys, l)
+}
+
+// admit gives the organisation what an administrator would, and its member a book.
+func (d *deployment) admit() {
+	d.t.Helper()
+	d.inside(d.onboard)
+}
+
+func (d *deployment) onboard(rooms *assembly.Rooms, keys *vault.Vault, _ *eventlog.JetStream) {
+	t, ctx := d.t, d.t.Context()
+	t.Helper()
 	for _, command := range []organisation.Command{
 		organisation.PublishTerms{ID: "memory", Version: "1", Locale: "en", Text: "We keep what you ask us to keep."},
 		organisation.RegisterClient{Client: "assistant-app", Consumers: []events.Consumer{events.ConsumerAssistant}},
@@ -234,7 +246,7 @@ type httpAnswer struct {
 	body     map[string]any
 }
 
-func (p *part) try(role, method, path, body, key string) (httpAnswer, error) {
+func (p *part) try(role, method, path, body, key string, headers ...string) (httpAnswer, error) {
 	request, err := http.NewRequest(method, p.address+path, strings.NewReader(body))
 	if err != nil {
 		return httpAnswer{}, err
@@ -245,6 +257,9 @@ func (p *part) try(role, method, path, body, key string) (httpAnswer, error) {
 	}
 	if key != "" {
 		request.Header.Set("Idempotency-Key", key)
+	}
+	for n := 0; n < len(headers); n += 2 {
+		request.Header.Set(headers[n], headers[n+1])
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
@@ -330,6 +345,8 @@ func TestServeWalk(t *testing.T) {
 	for _, p := range []*part{first, second, worker, other} {
 		require.Eventually(t, p.ready, time.Minute, 50*time.Millisecond, p.name)
 	}
+	asked := d.command("ready", nil, second.address)
+	require.NoError(t, asked.Run(), "what a container's health check asks")
 	s := d.speaker()
 
 	proposal := s.says("c-1", "Prefers green tea.")

@@ -21,6 +21,7 @@ type upCommand struct {
 	ReadyFile   string        `help:"Write addresses and tokens here, as JSON, when everything answers." placeholder:"FILE" type:"path"`
 	Postgres    string        `env:"IRIS_POSTGRES_URL" help:"A PostgreSQL of your own, as a superuser, in place of the private one." placeholder:"URL"`
 	Trace       string        `help:"Append the spans of every request here, a line of JSON each; no text of anybody is in them." placeholder:"FILE" type:"path"`
+	OTLP        string        `name:"otlp" env:"OTEL_EXPORTER_OTLP_ENDPOINT" help:"Send the spans to this collector instead." placeholder:"URL"`
 	Controller  controller    `embed:"" prefix:"controller-"`
 	JSON        bool          `name:"json" help:"Print the ready document on standard output."`
 	LogLevel    slog.Level    `default:"warn" help:"debug, info, warn or error."`
@@ -36,7 +37,7 @@ type controller struct {
 
 func (c upCommand) Run(ctx context.Context, out output) error {
 	instance, err := embedded.Start(ctx, embedded.Config{
-		DataDir: c.Data, HTTP: c.HTTP, NATS: c.NATS, NoDemo: c.NoDemo, ClockOffset: c.ClockOffset, PostgresURL: c.Postgres, Progress: out.Err, Version: version, TraceFile: c.Trace,
+		DataDir: c.Data, HTTP: c.HTTP, NATS: c.NATS, NoDemo: c.NoDemo, ClockOffset: c.ClockOffset, PostgresURL: c.Postgres, Progress: out.Err, Version: version, TraceFile: c.Trace, OTLP: c.OTLP,
 		Controller: receipts.Controller{
 			Name: c.Controller.Name, Address: c.Controller.Address, Contact: c.Controller.Contact, Jurisdiction: c.Controller.Jurisdiction,
 		},

@@ -51,7 +51,18 @@ func (r *Rooms) Handler(h HTTP) (http.Handler, error) {
 		mux.Handle("/operator/", h.Operators)
 	}
 	mux.Handle("/", r.cfg.Metrics.Pages(pages.Handler()))
-	return mux, nil
+	return bounded(mux), nil
+}
+
+// answerWithin is more than every store's own patience together. It is for the store that neither answers nor hangs up.
+const answerWithin = 30 * time.Second
+
+func bounded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), answerWithin)
+		defer cancel()
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
 }
 
 // Server is an HTTP server with the bounds that every one of ours has.

@@ -19,6 +19,7 @@ import (
 	"iris.example/iris/identity"
 	"iris.example/iris/limits"
 	"iris.example/iris/receipts"
+	"iris.example/iris/tracing/traceotlp"
 )
 
 // Config says where the state lives and what listens where.
@@ -33,6 +34,7 @@ type Config struct {
 	Controller  receipts.Controller // who answers for the deployment, on receipts
 	Logger      *slog.Logger
 	TraceFile   string         // spans are appended here, for development; empty: nobody traces
+	OTLP        string         // a collector's address, to send spans to; empty: none
 	Limits      *limits.Config // how often a caller may ask; nil: generous
 	Progress    io.Writer      // hears what the start is doing; nil: nobody
 	// Organisations are more than the demonstration's two: founded, with programs and terms, and projected, with nobody in them.
@@ -79,6 +81,14 @@ func (c Config) Validate() error {
 	if err := c.Controller.Validate(); err != nil {
 		return fmt.Errorf("--controller-name: %w", err)
 	}
+	if c.OTLP != "" {
+		if err := c.collector().Validate(); err != nil {
+			return fmt.Errorf("--otlp: %w", err)
+		}
+		if c.TraceFile != "" {
+			return errors.New("--otlp and --trace exclude each other: spans go to a collector or to a file")
+		}
+	}
 	if c.ClockOffset < 0 {
 		return errors.New("--clock-offset moves the clock forward only")
 	}
@@ -98,4 +108,8 @@ func splitPort(address string) (host string, port int, err error) {
 	}
 	port, err = strconv.Atoi(text)
 	return host, port, err
+}
+
+func (c Config) collector() traceotlp.Config {
+	return traceotlp.Config{Endpoint: c.OTLP, Version: c.Version, Loopback: identity.Loopback}
 }

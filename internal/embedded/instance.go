@@ -28,7 +28,6 @@ import (
 	"iris.example/iris/projections/snapshots"
 	"iris.example/iris/schemas"
 	"iris.example/iris/tracing"
-	"iris.example/iris/tracing/tracefile"
 	"iris.example/iris/vault"
 	"iris.example/iris/workers/projector"
 )
@@ -59,7 +58,7 @@ type Instance struct {
 	lock      *dirlock.Lock
 	streams   *assembly.Streams // how commits, envelopes and fences are written
 	metrics   *metrics.Metrics
-	traces    *tracefile.Traces // nil: nobody traces
+	traces    traces // nil: nobody traces
 	tracer    tracing.Tracer
 
 	master vault.Master
@@ -88,6 +87,12 @@ const (
 	Issuer   = "http://localhost/iris-development-issuer"
 	Audience = "iris"
 )
+
+// traces are where spans go.
+type traces interface {
+	Tracer() tracing.Tracer
+	Stop(ctx context.Context) error
+}
 
 // Start brings everything up and returns when it answers. On an error nothing is left running.
 func Start(ctx context.Context, cfg Config) (*Instance, error) {

@@ -10,18 +10,25 @@ import (
 	"iris.example/iris/projections/reader"
 	"iris.example/iris/projections/standing"
 	"iris.example/iris/tracing/tracefile"
+	"iris.example/iris/tracing/traceotlp"
 )
 
 // observe makes what counts and what traces, before anything is there to be seen.
 func (i *Instance) observe() (err error) {
 	i.metrics = metrics.New(cmp.Or(i.cfg.Version, "devel"))
-	if i.cfg.TraceFile == "" {
-		return nil
+	switch {
+	case i.cfg.OTLP != "":
+		i.traces, err = traceotlp.Open(context.Background(), i.cfg.collector())
+	case i.cfg.TraceFile != "":
+		i.traces, err = tracefile.Open(i.cfg.TraceFile)
 	}
-	if i.traces, err = tracefile.Open(i.cfg.TraceFile); err != nil {
+	if err != nil {
+		i.traces = nil
 		return err
 	}
-	i.tracer = i.traces.Tracer()
+	if i.traces != nil {
+		i.tracer = i.traces.Tracer()
+	}
 	return nil
 }
 

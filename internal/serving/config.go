@@ -26,6 +26,7 @@ import (
 	"iris.example/iris/identity"
 	"iris.example/iris/limits"
 	"iris.example/iris/receipts"
+	"iris.example/iris/tracing/traceotlp"
 )
 
 // Part is what a process runs.
@@ -83,6 +84,7 @@ type Config struct {
 	ClockOffset time.Duration
 	Limits      *limits.Config
 	Version     string
+	OTLP        string // a collector's address, to send traces to; empty: nobody traces
 	Logger      *slog.Logger
 	LookEvery   time.Duration // how often new organisations are looked for
 	StopWithin  time.Duration // what is in hand at a stop is finished within
@@ -121,7 +123,21 @@ func (c Config) Validate(parts []Part) error {
 	if c.ClockOffset < 0 {
 		return refuse("clock offset", "it is negative", "the clock is moved forward only")
 	}
-	return errors.Join(c.NATS.Validate(), c.Postgres.Validate(), c.OIDC.validate(), c.validateListener(parts), c.validateController())
+	return errors.Join(c.NATS.Validate(), c.Postgres.Validate(), c.OIDC.validate(), c.validateListener(parts), c.validateController(), c.validateTraces())
+}
+
+func (c Config) validateTraces() error {
+	if c.OTLP == "" {
+		return nil
+	}
+	if err := c.traces().Validate(); err != nil {
+		return fmt.Errorf("%w: traces: %w; correct OTEL_EXPORTER_OTLP_ENDPOINT", ErrConfig, err)
+	}
+	return nil
+}
+
+func (c Config) traces() traceotlp.Config {
+	return traceotlp.Config{Endpoint: c.OTLP, Version: c.Version, Loopback: identity.Loopback}
 }
 
 func (c Config) validateController() error {

@@ -51,6 +51,7 @@ func TestHalfASettingIsRefused(t *testing.T) {
 		"no keys":                          {func(c *serving.Config) { c.Keys = "" }, "iris migrate --keys"},
 		"no evidence":                      {func(c *serving.Config) { c.Evidence = "" }, "IRIS_EVIDENCE"},
 		"a clock moved back":               {func(c *serving.Config) { c.ClockOffset = -1 }, "forward only"},
+		"traces in the clear":              {func(c *serving.Config) { c.OTLP = "http://collector:4318" }, "OTEL_EXPORTER_OTLP_ENDPOINT"},
 		"half a controller":                {func(c *serving.Config) { c.Controller.Name = "Acme" }, "controller"},
 	} {
 		t.Run(name, func(t *testing.T) {

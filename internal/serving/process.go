@@ -23,6 +23,7 @@ import (
 	"iris.example/iris/projections/snapshots"
 	"iris.example/iris/schemas"
 	"iris.example/iris/tracing"
+	"iris.example/iris/tracing/traceotlp"
 	"iris.example/iris/vault"
 	"iris.example/iris/workers/projector"
 )
@@ -40,6 +41,7 @@ type Process struct {
 	snapshots *snapshots.Store
 	contract  *schemas.Contract
 	metrics   *metrics.Metrics
+	traces    *traceotlp.Traces // nil: nobody traces
 	tracer    tracing.Tracer
 	rooms     *assembly.Rooms
 	inbox     *eventlog.Inbox
@@ -97,6 +99,12 @@ func (p *Process) runs(part Part) bool { return slices.Contains(p.parts, part) }
 // start is the one order: stores, rooms, what is watched, who works, who may ask.
 func (p *Process) start(ctx context.Context) (err error) {
 	p.metrics = metrics.New(p.cfg.Version)
+	if p.cfg.OTLP != "" {
+		if p.traces, err = traceotlp.Open(ctx, p.cfg.traces()); err != nil {
+			return err
+		}
+		p.tracer = p.traces.Tracer()
+	}
 	if p.contract, err = schemas.Compile(); err != nil {
 		return err
 	}
@@ -271,6 +279,9 @@ func (p *Process) Stop(ctx context.Context) error {
 	}
 	if p.conn != nil {
 		p.conn.Close()
+	}
+	if p.traces != nil && p.traces.Stop(ctx) != nil { // spans are no reason to end badly
+		p.cfg.Logger.Warn("the last traces were not sent")
 	}
 	return errors.Join(all...)
 }

@@ -29,6 +29,7 @@ const (
 func (n NATS) connect(name string) (*nats.Conn, error) {
 	options := []nats.Option{
 		nats.Name("iris-" + name), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait), nats.ReconnectBufSize(-1),
+		nats.IgnoreDiscoveredServers(), // the addresses that were named are those that the certificates are good for
 		nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(2), nats.Timeout(5 * time.Second),
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // whoever asked hears of it; a node that goes is told by /readyz
 	}

@@ -18,6 +18,7 @@ type Proxy struct {
 	conns  map[net.Conn]bool
 	delay  time.Duration
 	silent chan struct{} // closed when it is not silent
+	answer bool          // only what the server says is held
 	closed bool
 }
 
@@ -63,10 +64,15 @@ func (p *Proxy) Delay(d time.Duration) {
 }
 
 // Hush passes nothing on until Speak; connections stay open, and new ones are taken.
-func (p *Proxy) Hush() {
+func (p *Proxy) Hush() { p.hush(false) }
+
+// HushAnswers passes on what the program says and nothing of what the server does: what was asked is done, and nobody hears of it.
+func (p *Proxy) HushAnswers() { p.hush(true) }
+
+func (p *Proxy) hush(answers bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.silent = make(chan struct{})
+	p.silent, p.answer = make(chan struct{}), answers
 }
 
 // Speak ends Hush.
@@ -91,8 +97,8 @@ func (p *Proxy) accept() {
 			_ = client.Close()
 			continue
 		}
-		go p.pass(client, server)
-		go p.pass(server, client)
+		go p.pass(client, server, false)
+		go p.pass(server, client, true)
 	}
 }
 
@@ -109,7 +115,7 @@ func (p *Proxy) keep(both ...net.Conn) bool {
 	return !p.closed
 }
 
-func (p *Proxy) pass(from, to net.Conn) {
+func (p *Proxy) pass(from, to net.Conn, answers bool) {
 	defer from.Close()
 	defer to.Close()
 	chunk := make([]byte, 32<<10)
@@ -117,9 +123,11 @@ func (p *Proxy) pass(from, to net.Conn) {
 		n, err := from.Read(chunk)
 		if n > 0 {
 			p.mu.Lock()
-			delay, silent := p.delay, p.silent
+			delay, silent, held := p.delay, p.silent, answers || !p.answer
 			p.mu.Unlock()
-			<-silent
+			if held {
+				<-silent
+			}
 			if delay > 0 {
 				<-time.After(delay)
 			}

@@ -97,6 +97,9 @@ func New(cfg Config) (*Worker, error) {
 // finishWithin is how long what is in hand at a stop may take. A store that doesn't answer doesn't hold a stop up.
 const finishWithin = 5 * time.Second
 
+// settleWithin is for a store that neither answers nor hangs up. The broker offers the claim again right after.
+const settleWithin = 29 * time.Second
+
 // lanes is how many claims are carried out at once. What waits for its sync together is committed together (spec 9.2).
 const lanes = 16
 
@@ -163,6 +166,8 @@ func (w *Worker) work(ctx context.Context, lane <-chan inHand) {
 
 // take settles a claim, seen by metrics and traces.
 func (w *Worker) take(ctx context.Context, next inHand) {
+	ctx, cancel := context.WithTimeout(ctx, settleWithin)
+	defer cancel()
 	c, message := next.claim, next.message
 	ctx, span := w.cfg.Tracer.Continue(ctx, message.TraceParent, tracing.Intake)
 	message.TraceParent = tracing.Parent(ctx, message.TraceParent)

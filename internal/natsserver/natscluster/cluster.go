@@ -291,6 +291,17 @@ func (c *Cluster) StartNode(tb testing.TB, i int) {
 	c.Settle(tb)
 }
 
+// StartAll starts every stopped server at once: one alone of three would wait for a majority.
+func (c *Cluster) StartAll(tb testing.TB) {
+	tb.Helper()
+	for i := range size {
+		if c.Node(i) == nil {
+			must(tb, c.start(i))
+		}
+	}
+	c.Settle(tb)
+}
+
 // Leader waits until a stream has a leader and says which node it is.
 func (c *Cluster) Leader(tb testing.TB, stream string) int {
 	tb.Helper()
