@@ -14,6 +14,7 @@ import (
 	"iris.example/iris/aggregates"
 	"iris.example/iris/aggregates/member"
 	"iris.example/iris/aggregates/organisation"
+	"iris.example/iris/aggregates/rolememory"
 	"iris.example/iris/aggregates/session"
 	"iris.example/iris/events"
 	eventlog "iris.example/iris/events/log"
@@ -52,6 +53,7 @@ type Acts struct {
 	Members       *runner.Runner[*member.State, member.Command]
 	Organisations *runner.Runner[*organisation.State, organisation.Command]
 	Sessions      *runner.Runner[*session.State, session.Command]
+	Roles         *runner.Runner[*rolememory.State, rolememory.Command]
 	Recalls       *recalls.Service
 	Screen        *screening.Screen // of what leaves for an assistant without a recall
 	Directory     Directory

@@ -81,7 +81,7 @@ func TestEveryRouteKnowsWhoAsks(t *testing.T) {
 	b := setup(t)
 	public := []string{}
 	all := identity.AllPermissions()
-	stranger := b.mint(devissuer.Claims{Subject: "stranger", Client: assistantApp, Organisation: acme, Permissions: all})
+	stranger := b.mint(devissuer.Claims{Subject: "stranger", Client: assistantApp, Organisation: acme, Permissions: all, PersonaVersion: 4})
 	for _, route := range api.Routes() {
 		if route.Who == api.Public {
 			require.Empty(t, route.Permission)

@@ -123,13 +123,16 @@ func setup(t testing.TB) *bundle {
 	shared := runner.Config{Log: b.log, Codec: codec, Keys: b.vault, Screen: screening.New(), Now: b.now}
 	members, err := runner.Members(shared)
 	require.NoError(t, err)
+	roles, err := runner.Roles(shared)
+	require.NoError(t, err)
+	members.With(events.AggregateRole, roles)
 	organisations, err := runner.Organisations(shared)
 	require.NoError(t, err)
 	sessions, err := runner.Sessions(shared)
 	require.NoError(t, err)
 	marks := engine.NewWatermarks(models, engine.Silence)
 	b.acts = &acts.Acts{
-		Members: members, Organisations: organisations, Sessions: sessions, Screen: shared.Screen, Directory: b.vault, Issuer: issuerURL,
+		Members: members, Organisations: organisations, Roles: roles, Sessions: sessions, Screen: shared.Screen, Directory: b.vault, Issuer: issuerURL,
 		Recalls: &recalls.Service{Members: members, Organisations: organisations, Access: b.log, Screen: shared.Screen, Codec: codec, Now: b.now},
 		Read:    acts.Read{Models: models, Wait: marks}, Stream: b.log, Codec: codec, Keys: b.vault, Now: b.now,
 		Intake: b.vault, Sealed: contract, Parked: b.vault, Inbox: b.log, Credentials: broker{nats},

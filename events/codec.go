@@ -181,7 +181,7 @@ func (c Codec) DecodeAll(ctx context.Context, bodies []Stored) ([]Commit, error)
 	for _, commit := range commits {
 		rows = append(rows, c.rowsOf(commit)...)
 	}
-	if warmer, ok := c.Keys.(Warmer); ok && len(rows) > 1 {
+	if warmer, ok := c.Keys.(Warmer); ok && len(rows) > 1 && commits[0].Aggregate.Kind != AggregateRole {
 		if err := warmer.Warm(ctx, commits[0].Organisation, ownerOf(commits[0]), rows); err != nil {
 			return nil, fmt.Errorf("fetch %d keys: %w", len(rows), err)
 		}

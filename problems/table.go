@@ -231,6 +231,21 @@ var rows = map[string]row{
 	"consumer_unknown": {status: http.StatusUnprocessableEntity, title: "Consumer unknown",
 		detail: "The consumer is none of those that the specification names."},
 
+	// Curation (spec 1.5, 10.9).
+	"candidate_unknown": {as: codeNotFound},
+	"curation_needs_another_person": {status: http.StatusForbidden, title: "It takes another person",
+		detail: "Who offered a text, accepts it and confirms it are three people. Nothing was changed; let another person do this."},
+	"role_not_held": {status: http.StatusForbidden, title: "Role not held",
+		detail: "It takes somebody who holds the workbench role at this moment. Nothing was changed; ask the organisation's administrator for the role."},
+	"not_shareable": {status: http.StatusUnprocessableEntity, title: "Not for a role",
+		detail: "What is sensitive, and what is about another person, stays with the member. Nothing was offered."},
+	"candidate_changed": {status: http.StatusConflict, title: "Changed meanwhile",
+		detail: "The candidate of this text has changed while it was offered. Nothing was done; repeat with a new Idempotency-Key."},
+	"candidate_moved": {status: http.StatusConflict, title: "Not possible at this stage",
+		detail: "The candidate has been accepted, confirmed, rejected or withdrawn meanwhile. Nothing was changed; read the candidates again."},
+	"contributors_missing": {status: http.StatusConflict, title: "Too few stand behind it",
+		detail: "Fewer members offer this text than the policy asks for. It can be confirmed once another member has offered the same."},
+
 	// Recall (spec 3.1).
 	"invalid_scope": {status: http.StatusUnprocessableEntity, title: "Scope not possible",
 		detail: "The scope has not exactly the ids of its kind, or the adapter scope is no view of it. Nothing was recalled."},

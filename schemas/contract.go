@@ -41,6 +41,7 @@ const (
 	RequestSettings = "settings"
 	RequestOptOuts  = "opt-outs"
 	RequestUsed     = "used"
+	RequestShare    = "share"
 
 	RequestMember           = "member"
 	RequestMembership       = "membership"

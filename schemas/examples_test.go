@@ -49,7 +49,7 @@ func requests() []string {
 		schemas.RequestPropose, schemas.RequestAccept, schemas.RequestDecline, schemas.RequestConsent, schemas.RequestWithdraw,
 		schemas.RequestRecall, schemas.RequestState, schemas.RequestProducer,
 		schemas.RequestRevise, schemas.RequestPause, schemas.RequestNothing, schemas.RequestTerms,
-		schemas.RequestSettings, schemas.RequestOptOuts, schemas.RequestUsed,
+		schemas.RequestSettings, schemas.RequestOptOuts, schemas.RequestUsed, schemas.RequestShare,
 		schemas.RequestMember, schemas.RequestMembership, schemas.RequestMembershipChange, schemas.RequestClient, schemas.RequestPolicy,
 		schemas.RequestSession, schemas.RequestTurn, schemas.RequestItem,
 	}

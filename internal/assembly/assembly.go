@@ -84,6 +84,11 @@ func Connect(cfg Config) (*Rooms, error) {
 	if err != nil {
 		return nil, err
 	}
+	roles, err := runner.Roles(shared)
+	if err != nil {
+		return nil, err
+	}
+	members.With(events.AggregateRole, roles)
 	organisations, err := runner.Organisations(shared)
 	if err != nil {
 		return nil, err
@@ -94,7 +99,7 @@ func Connect(cfg Config) (*Rooms, error) {
 	}
 	r := &Rooms{cfg: cfg, Codec: codec, Marks: engine.NewWatermarks(cfg.Models, engine.Silence)}
 	r.Acts = &acts.Acts{
-		Members: members, Organisations: organisations, Sessions: sessions, Screen: shared.Screen,
+		Members: members, Organisations: organisations, Roles: roles, Sessions: sessions, Screen: shared.Screen,
 		Recalls: r.recalls(members, organisations, shared.Screen), Directory: cfg.Vault,
 		Issuer: cfg.Issuer, Read: acts.Read{Models: cfg.Models, Wait: r.Marks}, Stream: cfg.Log, Codec: codec,
 		Keys: cfg.Vault, Now: cfg.Now, Controller: cfg.Controller,
