@@ -62,6 +62,8 @@ func sample(route api.Route, id, token string) request {
 		r.body = `{"subject":"somebody"}`
 	case "membership-change":
 		r.body = `{"subject":"nobody","program":"default","action":"end"}`
+	case "share":
+		r.body = `{"role":"reviewer"}`
 	case "client":
 		r.body = `{"consumers":["assistant"]}`
 	case "policy":
@@ -100,7 +102,7 @@ func TestEveryRouteKnowsWhoAsks(t *testing.T) {
 			b.refused(sample(route, unknownID, token), http.StatusForbidden, "permission_missing")
 		}
 		if route.Who == api.Member {
-			require.True(t, strings.HasPrefix(route.Pattern, "/v1/me/") || strings.HasPrefix(route.Pattern, "/v1/programs/"))
+			require.True(t, strings.HasPrefix(route.Pattern, "/v1/me/") || strings.HasPrefix(route.Pattern, "/v1/programs/") || strings.HasPrefix(route.Pattern, "/v1/role-memory/"))
 			b.refused(sample(route, unknownID, stranger), http.StatusForbidden, "member_required")
 		}
 		require.Equal(t, before, b.lasts(), route.Pattern)
