@@ -3,6 +3,7 @@ package acts
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"iris.example/iris/aggregates"
@@ -97,6 +98,12 @@ type RoleMemory struct {
 	Items     []RoleVersion `json:"items"`
 	Next      *string       `json:"next"`
 	ToConfirm []Candidate   `json:"toConfirm"`
+}
+
+// RolesHeld are the workbench roles that the caller holds now, in order.
+func (a *Acts) RolesHeld(ctx context.Context, c Caller) (roles []string, err error) {
+	err = a.ownBook(ctx, c, func(book *member.State) { roles = slices.Sorted(maps.Keys(book.Roles)) })
+	return roles, err
 }
 
 // RoleMemory reads a role's memory as who holds the role, at the head that the stream has now: a version whose contributor took it

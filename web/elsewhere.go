@@ -32,6 +32,8 @@ type passage struct{ Text, Found string }
 
 func (v *visit) showPromote() { v.showElsewhere("promote") }
 
+func (v *visit) showShare() { v.showElsewhere("share") }
+
 func (v *visit) showElsewhere(act string) {
 	id, ok := v.id()
 	if !ok || !v.mayManage() {
@@ -151,4 +153,22 @@ func (v *visit) mayTake(id events.ID) (acts.Memory, error) {
 		return acts.Memory{}, acts.ErrNotFound
 	}
 	return v.site.cfg.Acts.Memory(v.r.Context(), v.caller, id)
+}
+
+func (v *visit) share() {
+	form, request, id, ok := v.aboutOne()
+	if !ok {
+		return
+	}
+	m, err := v.mayTake(id)
+	if err != nil {
+		v.fail(err)
+		return
+	}
+	offered, err := v.site.cfg.Acts.ProposeShare(v.r.Context(), v.caller, request, m.Program, id, acts.Offer{Role: form.Get("role")})
+	if err != nil {
+		v.elsewhere(v.problem(err).Status, "share", id, form, err)
+		return
+	}
+	v.done("/memory", url.Values{"id": {string(id)}}, "offered", offered.Position)
 }

@@ -14,6 +14,7 @@ import (
 
 	"iris.example/iris/acts"
 	"iris.example/iris/aggregates"
+	"iris.example/iris/aggregates/member"
 	"iris.example/iris/boundary"
 	"iris.example/iris/events"
 	"iris.example/iris/projections/memories"
@@ -149,7 +150,7 @@ type memoryView struct {
 	Sources                             []string
 	Forgettable                         bool
 	Editable, Resumable, Restorable     bool
-	Promotable                          bool
+	Promotable, Shareable               bool
 	Key, Back, Shown                    string
 }
 
@@ -265,6 +266,7 @@ func (v *visit) describeMemory(m acts.Memory, l listing) (memoryView, error) {
 		Where: scopeWords(m.Scope), Thing: kindWords(m.Kind), Sources: sourceWords(m.SourceRefs), NotUsed: notUsed(m),
 		Forgettable: there, Editable: living, Restorable: !there,
 		Promotable: living && v.mayManage() && m.Tier == events.TierIndividual && events.TierPerson.Admits(m.Kind),
+		Shareable:  living && v.mayManage() && len(v.caller.Defined.Roles) > 0 && member.MayBeShared(m.Tier, m.Kind, m.Category),
 		Resumable:  living && (m.Lifecycle == events.LifecyclePaused || m.Suppression != nil),
 		Key:        key, Back: l.Query(), Shown: events.At(v.site.cfg.Now()).String(),
 	}, err
@@ -468,12 +470,18 @@ func (v *visit) settle() *status {
 // said puts what was done into words, from what can be read now and not from what the address claims.
 func (v *visit) said(query url.Values) (*status, error) {
 	switch query.Get("done") {
-	case "kept", "kept-existing", "duplicate", "promoted", "forgotten", "edited", "paused", "resumed", "restored":
+	case "kept", "kept-existing", "duplicate", "promoted", "offered", "forgotten", "edited", "paused", "resumed", "restored":
 		return v.saidOfMemory(query.Get("done"), events.ID(query.Get("id")))
 	case "declined":
 		return v.saidOfProposal(events.ID(query.Get("id")), query.Get("again") == "yes")
 	case "settings":
 		return &status{Text: "Saved. It holds from now on."}, nil
+	case "accept":
+		return &status{Text: "Accepted. It waits for somebody else who holds the role to confirm it."}, nil
+	case "confirm":
+		return &status{Text: "Confirmed. Everybody who holds the role has it now."}, nil
+	case "reject":
+		return &status{Text: "Rejected. Nobody is shown it any more."}, nil
 	case "lifted":
 		return &status{Text: "It may be proposed again. You are asked first."}, nil
 	case "granted", "withdrawn", "denied":
@@ -495,6 +503,8 @@ func (v *visit) saidOfMemory(done string, id events.ID) (*status, error) {
 	}
 	link := "#m-" + string(id)
 	switch {
+	case done == "offered":
+		return &status{Text: "Offered. It waits for a curator, and then for somebody who holds the role.", Link: link, LinkText: "Go to it"}, nil
 	case done == "promoted":
 		return &status{Text: "It may be used in every program now.", Link: link, LinkText: "Go to it"}, nil
 	case done == "edited":

@@ -101,6 +101,16 @@ func words(p *problem) {
 		p.Next = "Look at the list as it is now. What is being forgotten can be restored there."
 	case "scrub_findings":
 		p.Why, p.Next = "The words hold something that must stay where it is.", "Edit the words, and try again."
+	case "role_not_held":
+		p.Why, p.Next = "You don’t hold that role now.", "Ask your organisation, if you should."
+	case "curation_needs_another_person":
+		p.Why, p.Next = "It takes another person: nobody offers, accepts and confirms the same text.", "Leave it to somebody else."
+	case "candidate_moved":
+		p.Why = "Somebody else has answered it meanwhile, or it was taken back."
+	case "contributors_missing":
+		p.Why, p.Next = "Too few members stand behind it.", "Wait until others offer it, too."
+	case "not_shareable":
+		p.Why, p.Next = "What is sensitive, or about someone else, is never shared with a role.", "Leave it as it is."
 	case "kind_not_promotable":
 		p.Why, p.Next = "What happened, and lessons, stay in their program.", "Add it in your own words in the other program, if you want it there."
 	case "revision_conflict":

@@ -70,7 +70,7 @@ func (s *Site) readTemplates() error {
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{"memory", "new", "edit", "elsewhere", "history", "consents", "settings", "receipt", "sign-in", "message"} {
+	for _, name := range []string{"memory", "new", "edit", "elsewhere", "history", "consents", "roles", "settings", "receipt", "sign-in", "message"} {
 		page, err := shared.Clone()
 		if err == nil {
 			page, err = page.ParseFS(files, "templates/"+name+".html")
@@ -128,6 +128,7 @@ type page struct {
 	CSS, Icon    string
 	Organisation string // empty: nobody is signed in
 	Here         string // the navigation's entry, if it is one of them
+	Curates      bool   // role memory is among what this person may read
 	Problem      *problem
 	Status       *status
 	Phrase       string
@@ -150,7 +151,7 @@ type undo struct{ Action, Key string }
 func (v *visit) page(title, here string) page {
 	return page{
 		Title: title, CSS: v.site.names["iris.css"], Icon: v.site.names["icon.svg"], Organisation: v.caller.Organisation, Here: here,
-		Phrase: events.FixedPhrase, NoTraining: events.NoTraining,
+		Phrase: events.FixedPhrase, NoTraining: events.NoTraining, Curates: v.readsRoles(),
 	}
 }
 

@@ -111,6 +111,11 @@ func roleKind(k events.MemoryKind) events.MemoryKind {
 	return ""
 }
 
+// MayBeShared reports whether a memory of this sort may be offered to a role at all, for a page that offers no more than can be done.
+func MayBeShared(tier events.Tier, kind events.MemoryKind, category events.Category) bool {
+	return tier == events.TierIndividual && roleKind(kind) != "" && !category.Sensitive()
+}
+
 func (e *Entry) shared(role string, link events.ShareLink) events.Shared {
 	return events.Shared{MemoryID: e.MemoryID, KeyID: e.KeyID, Tier: e.Tier, Role: role, Link: events.Hide(link)}
 }
