@@ -100,6 +100,9 @@ func setup(t testing.TB) *bundle {
 	config := runner.Config{Log: log, Codec: codec, Keys: b.vault, Screen: screening.New(), Now: time.Now}
 	members, err := runner.Members(config)
 	require.NoError(t, err)
+	roles, err := runner.Roles(config)
+	require.NoError(t, err)
+	members.With(events.AggregateRole, roles)
 	organisations, err := runner.Organisations(config)
 	require.NoError(t, err)
 
@@ -109,11 +112,11 @@ func setup(t testing.TB) *bundle {
 	})
 	require.NoError(t, err)
 	b.acts = &acts.Acts{
-		Members: members, Organisations: organisations, Directory: b.vault, Issuer: "http://127.0.0.1:1", Read: read, Codec: codec,
+		Members: members, Organisations: organisations, Roles: roles, Directory: b.vault, Issuer: "http://127.0.0.1:1", Read: read, Codec: codec,
 		Keys: b.vault, Now: time.Now,
 	}
 	for _, command := range []organisation.Command{
-		organisation.Found{}, organisation.DefineProgram{Program: "atlas"},
+		organisation.Found{}, organisation.DefineProgram{Program: "atlas"}, organisation.DefineRole{Role: "reviewer"},
 		organisation.PublishTerms{ID: "memory", Version: "2026-11", Locale: "en", Text: terms},
 		organisation.RegisterClient{Client: "assistant-1", Consumers: []events.Consumer{events.ConsumerAssistant}},
 	} {
@@ -260,16 +263,22 @@ func (b *bundle) member(subject string) events.ID {
 	id, _, err := b.vault.Register(ctx, org, b.acts.Issuer, subject, subject)
 	require.NoError(b.t, err)
 	require.NoError(b.t, b.vault.EnsureMember(ctx, org, id))
-	caller := b.caller(subject)
 	for _, body := range []member.Command{member.Register{}, member.Join{Program: "default"}, member.Join{Program: "atlas"}} {
-		_, err := b.acts.Members.Run(ctx, runner.Command[member.Command]{
-			Organisation: org, Aggregate: events.Member(id), ID: newID(b.t), Received: events.At(time.Now()), Actor: system(),
-			Request: []byte("{}"), Setting: runner.Setting{Policy: caller.Defined.Policy, Defined: caller.Defined}, Body: body,
-		})
-		require.NoError(b.t, err)
+		b.tell(subject, id, body)
 	}
 	b.members[subject] = id
 	return id
+}
+
+// tell has the organisation say something of a member's book.
+func (b *bundle) tell(subject string, id events.ID, body member.Command) {
+	b.t.Helper()
+	caller := b.caller(subject)
+	_, err := b.acts.Members.Run(context.Background(), runner.Command[member.Command]{
+		Organisation: org, Aggregate: events.Member(id), ID: newID(b.t), Received: events.At(time.Now()), Actor: system(),
+		Request: []byte("{}"), Setting: runner.Setting{Policy: caller.Defined.Policy, Defined: caller.Defined}, Body: body,
+	})
+	require.NoError(b.t, err)
 }
 
 // token is what a member signs in with.
@@ -278,10 +287,21 @@ func (b *bundle) token(subject string) string { return b.mint(subject, "pages") 
 func (b *bundle) mint(subject, client string) string {
 	b.t.Helper()
 	token, err := b.issuer.Mint(context.Background(), devissuer.Claims{
-		Subject: subject, Client: client, Organisation: org, Permissions: []identity.Permission{identity.AgentMemoryManage},
+		Subject: subject, Client: client, Organisation: org, Permissions: b.may(subject), PersonaVersion: 4,
 	}, time.Hour)
 	require.NoError(b.t, err)
 	return token
+}
+
+// may says what a person's token permits: everybody manages their own, ruth reads role memory, and carl curates it.
+func (b *bundle) may(subject string) []identity.Permission {
+	switch subject {
+	case "ruth":
+		return []identity.Permission{identity.AgentMemoryManage, identity.RoleMemoryRead}
+	case "carl":
+		return []identity.Permission{identity.AgentMemoryManage, identity.RoleMemoryRead, identity.RoleMemoryManage}
+	}
+	return []identity.Permission{identity.AgentMemoryManage}
 }
 
 func (b *bundle) caller(subject string) acts.Caller { return b.callerBy(subject, "pages") }
