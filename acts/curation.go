@@ -12,7 +12,6 @@ import (
 	"iris.example/iris/events"
 	"iris.example/iris/identity"
 	"iris.example/iris/runner"
-	"iris.example/iris/screening"
 )
 
 // Offer is the body of a propose-share (spec 10.9).
@@ -20,11 +19,12 @@ type Offer struct {
 	Role string `json:"role"`
 }
 
-// Offered is a candidate that a member's text became, or seconds. Findings is empty: what the scrubber finds stops the offer.
+// Offered is a candidate that a member's text became, or seconds. Findings are what was taken out of it, and where that stood in the
+// member's own text.
 type Offered struct {
 	Done
 	CandidateID events.ID
-	Findings    []screening.Leak
+	Findings    []events.ScrubFinding
 }
 
 // ProposeShare offers one of the caller's own memories of a program to those who hold a role. Whether somebody has offered the same
@@ -47,10 +47,11 @@ func (a *Acts) ProposeShare(ctx context.Context, c Caller, r Request, program st
 	if err != nil {
 		return Offered{}, unknown(err, "memory_unknown")
 	}
-	offered := Offered{Done: Done{outcome.Position}, Findings: []screening.Leak{}}
+	offered := Offered{Done: Done{outcome.Position}, Findings: []events.ScrubFinding{}}
 	for _, e := range outcome.Events {
 		if share, is := e.Event.(*events.ShareProposed); is {
 			offered.CandidateID = share.Link.Plain.CandidateID
+			offered.Findings = append(offered.Findings, share.Link.Plain.Findings...)
 		}
 	}
 	if offered.CandidateID != "" {
@@ -60,6 +61,7 @@ func (a *Acts) ProposeShare(ctx context.Context, c Caller, r Request, program st
 		for _, share := range book.Shares[memory] {
 			if share.Role == in.Role {
 				offered.CandidateID = share.CandidateID
+				offered.Findings = append(offered.Findings, share.Findings...)
 			}
 		}
 	})
@@ -67,16 +69,16 @@ func (a *Acts) ProposeShare(ctx context.Context, c Caller, r Request, program st
 
 // Candidate is a text before the curators, or what became of it. It names who curated, and nobody who offered it.
 type Candidate struct {
-	CandidateID events.ID         `json:"candidateId"`
-	Role        string            `json:"role"`
-	State       rolememory.Stage  `json:"state"`
-	Body        string            `json:"body"`
-	Kind        events.MemoryKind `json:"kind"`
-	Findings    []screening.Leak  `json:"findings"`
-	AcceptedBy  *events.ID        `json:"acceptedBy"`
-	ConfirmedBy *events.ID        `json:"confirmedBy"`
-	VersionID   *events.ID        `json:"versionId"`
-	Supersedes  *events.ID        `json:"supersedes"`
+	CandidateID events.ID             `json:"candidateId"`
+	Role        string                `json:"role"`
+	State       rolememory.Stage      `json:"state"`
+	Body        string                `json:"body"`
+	Kind        events.MemoryKind     `json:"kind"`
+	Findings    []events.ScrubFinding `json:"findings"` // in Body: where the name of what was taken out stands
+	AcceptedBy  *events.ID            `json:"acceptedBy"`
+	ConfirmedBy *events.ID            `json:"confirmedBy"`
+	VersionID   *events.ID            `json:"versionId"`
+	Supersedes  *events.ID            `json:"supersedes"`
 }
 
 // RoleVersion is what a role shares, or shared. Only the one that stands has a text.
@@ -174,7 +176,7 @@ func compareIDs(x, y events.ID) int {
 
 func candidateOf(s *rolememory.State, x *rolememory.Candidate) Candidate {
 	return Candidate{
-		CandidateID: x.ID, Role: s.Role, State: x.Stage, Body: x.Body, Kind: x.Kind, Findings: []screening.Leak{},
+		CandidateID: x.ID, Role: s.Role, State: x.Stage, Body: x.Body, Kind: x.Kind, Findings: append([]events.ScrubFinding{}, x.Findings...),
 		AcceptedBy: some(x.AcceptedBy), ConfirmedBy: some(x.ConfirmedBy), VersionID: some(x.VersionID), Supersedes: x.Supersedes,
 	}
 }

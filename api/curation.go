@@ -8,7 +8,6 @@ import (
 	"iris.example/iris/events"
 	"iris.example/iris/identity"
 	"iris.example/iris/schemas"
-	"iris.example/iris/screening"
 )
 
 // curationRoutes are role memory: what members share, and what two people make of it (spec 9.6).
@@ -41,8 +40,8 @@ func curationRoutes() []Route {
 }
 
 type offeredAnswer struct {
-	CandidateID events.ID        `json:"candidateId"`
-	Findings    []screening.Leak `json:"findings"`
+	CandidateID events.ID             `json:"candidateId"`
+	Findings    []events.ScrubFinding `json:"findings"`
 }
 
 func (a *API) proposeShare(c *call) (answer, error) {

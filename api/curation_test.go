@@ -27,6 +27,26 @@ type roleMemory struct {
 	ToConfirm []candidate
 }
 
+// What must not leave the program is taken out of the text, named in its place, and told to the member and the curator (spec 1.5).
+func TestACandidateIsScrubbed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ada := b.member(acme, "ada")
+	b.ok(put("/v1/admin/roles/reviewer", b.admin(acme), ""))
+	path, _ := b.own(ada, "kind", `"lesson"`, "body", `"Ask ada@example.org about units."`)
+	call := post("/v1/programs/default/agent-memory/"+path[len("/v1/me/memory/"):]+"/propose-share", ada, `{"role":"reviewer"}`)
+	offered := into[candidate](b, b.ok(call))
+	want := []any{map[string]any{"item": "email_address", "start": 4.0, "end": 19.0}}
+	require.Equal(t, want, offered.Findings, "in the member's own text")
+	require.Equal(t, want, into[candidate](b, b.ok(call)).Findings, "offered before")
+
+	curator := b.persona(acme, "ben", 4, identity.RoleMemoryManage)
+	got := b.ok(get("/v1/role-memory/reviewer/candidates", curator))
+	require.NotContains(t, string(got.body), "ada@")
+	require.Contains(t, string(got.body), `"body":"Ask [email address] about units."`)
+	require.Contains(t, string(got.body), `"findings":[{"item":"email_address","start":4,"end":19}]`)
+}
+
 // Three people make a version, the member takes it back, and nobody reads it any more (spec 1.5, 1.8).
 func TestThreePeopleAndAVersion(t *testing.T) {
 	t.Parallel()
@@ -43,8 +63,8 @@ func TestThreePeopleAndAVersion(t *testing.T) {
 	}
 
 	// What can't be shared, each with its code.
-	leaking, _ := b.own(ada, "kind", `"lesson"`, "body", `"Write to ada@example.org about units."`)
-	b.refused(share(leaking, "default", ada), http.StatusUnprocessableEntity, "scrub_findings")
+	leaking, _ := b.own(ada, "kind", `"lesson"`, "body", `"ada@example.org"`)
+	b.refused(share(leaking, "default", ada), http.StatusUnprocessableEntity, "scrub_findings") // nothing else would be left
 	liked, _ := b.own(ada, "body", `"I like tables in reports."`)
 	b.refused(share(liked, "default", ada), http.StatusUnprocessableEntity, "kind_not_promotable")
 	path, _ := b.own(ada, "kind", `"lesson"`, "body", `"Check the units before the numbers."`)

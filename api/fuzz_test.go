@@ -34,7 +34,7 @@ func bodies() map[string]func() any {
 		schemas.RequestSettings: func() any { return &acts.SettingsChange{} }, schemas.RequestOptOuts: func() any { return &[]events.OptOut{} },
 		schemas.RequestUsed:    func() any { return &acts.UsedMemories{} },
 		schemas.RequestSession: func() any { return &acts.Opening{} }, schemas.RequestTurn: func() any { return &acts.Turn{} },
-		schemas.RequestItem: func() any { return &acts.Item{} },
+		schemas.RequestItem: func() any { return &acts.Item{} }, schemas.RequestShare: func() any { return &acts.Offer{} },
 	}
 }
 

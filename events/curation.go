@@ -26,8 +26,16 @@ const (
 // ShareLink ties a memory to what became of it in a role. It stands sealed under the memory's own key: with the memory goes the
 // record of who contributed.
 type ShareLink struct {
-	CandidateID    ID `json:"candidateId"`
-	ContributionID ID `json:"contributionId"`
+	CandidateID    ID             `json:"candidateId"`
+	ContributionID ID             `json:"contributionId"`
+	Findings       []ScrubFinding `json:"findings,omitempty"` // in the member's own text: what was taken out of it for the candidate
+}
+
+// ScrubFinding is what the scrubber found, and where: code points of a text. It never holds the text.
+type ScrubFinding struct {
+	Item  string `json:"item"`
+	Start int    `json:"start"`
+	End   int    `json:"end"`
 }
 
 // Shared names the memory of a share, the key row that seals the link, and the role.
@@ -74,8 +82,10 @@ func (*CurationAccepted) slots(KeyRef) []slot  { return nil }
 func (*CurationConfirmed) slots(KeyRef) []slot { return nil }
 
 // CandidateLabels are what a candidate is about. An ordinary category is a label of the contributor's memory all the same.
+// Findings are of its own text: where something was taken out.
 type CandidateLabels struct {
-	Category Category `json:"category"`
+	Category Category       `json:"category"`
+	Findings []ScrubFinding `json:"findings,omitempty"`
 }
 
 // CandidateSubmitted opens a candidate. Its text was scrubbed; it is sealed under a key of the organisation, because it belongs to

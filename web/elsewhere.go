@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	"iris.example/iris/acts"
 	"iris.example/iris/events"
@@ -71,7 +70,7 @@ func (v *visit) elsewhere(code int, act string, id events.ID, form url.Values, r
 		data.Says = []string{
 			"Everybody who holds the role may be helped by it, once a curator and somebody who holds the role have both said yes. Your name is not with it, and nobody who reads it learns whose it was.",
 			"Forget the memory, and your offer is taken back with it.",
-			"First the words are searched for what names a person, a place or a program. What is found stops them.",
+			"First the words are searched for what names a person, a place or a program. What is found is taken out, and its kind named in its place: “[email address]”.",
 		}
 		data.Button, data.Roles = "Offer it", v.roleOptions(form.Get("role"))
 	}
@@ -79,7 +78,9 @@ func (v *visit) elsewhere(code int, act string, id events.ID, form url.Values, r
 		data.Problem = v.problem(refused)
 		if findings, field, ok := acts.AsScrubFindings(refused); ok {
 			data.EditFrom = "/memory/" + string(id) + "/edit"
-			data.Found = foundWords(findings)
+			for _, f := range findings {
+				data.Found = once(data.Found, f.Item.Words())
+			}
 			if field == "" || field == "body" {
 				data.Words = marked(m.Body, findings)
 			}
@@ -107,23 +108,18 @@ func marked(text string, findings []screening.Leak) []passage {
 		if f.Start < at || f.End > len(runes) {
 			continue
 		}
-		all = append(all, passage{Text: string(runes[at:f.Start])}, passage{string(runes[f.Start:f.End]), itemWords(f)})
+		all = append(all, passage{Text: string(runes[at:f.Start])}, passage{string(runes[f.Start:f.End]), f.Item.Words()})
 		at = f.End
 	}
 	return append(all, passage{Text: string(runes[at:])})
 }
 
-func foundWords(findings []screening.Leak) []string {
-	var all []string
-	for _, f := range findings {
-		if words := itemWords(f); !slices.Contains(all, words) {
-			all = append(all, words)
-		}
+func once(all []string, one string) []string {
+	if slices.Contains(all, one) {
+		return all
 	}
-	return all
+	return append(all, one)
 }
-
-func itemWords(f screening.Leak) string { return strings.ReplaceAll(string(f.Item), "_", " ") }
 
 func (v *visit) promote() {
 	form, request, id, ok := v.aboutOne()

@@ -9,6 +9,7 @@ import (
 	"iris.example/iris/aggregates/rolememory"
 	"iris.example/iris/events"
 	"iris.example/iris/identity"
+	"iris.example/iris/screening"
 )
 
 // rolesPage is what the roles share that the reader holds or curates, and what waits for one of the two people that it takes
@@ -138,7 +139,10 @@ func compared(candidates []acts.Candidate, standing map[events.MemoryKind]string
 		if err != nil {
 			return nil, err
 		}
-		view := candidateView{Candidate: c, Thing: kindWords(c.Kind), Found: foundWords(c.Findings), Key: key}
+		view := candidateView{Candidate: c, Thing: kindWords(c.Kind), Key: key}
+		for _, f := range c.Findings {
+			view.Found = once(view.Found, screening.Item(f.Item).Words())
+		}
 		if before, ok := standing[c.Kind]; ok {
 			view.Difference = acts.Compare(before, c.Body)
 		}

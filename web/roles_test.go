@@ -74,6 +74,14 @@ func TestTwoPeopleMakeAVersion(t *testing.T) {
 	require.Contains(t, ruth.curate(t, "confirm").said(), "Confirmed.")
 	require.Contains(t, ruth.get("/roles").body, "Check the units first.")
 
+	// What the scrubber finds is taken out and named, on the curator's page too.
+	offer("Send units to ann@example.org, please.")
+	page = carl.get("/roles")
+	require.Contains(t, page.body, "Send units to [email address], please.")
+	require.Contains(t, page.body, "The scrubber took out of it: email address.")
+	require.NotContains(t, page.body, "ann@example.org")
+	require.Contains(t, carl.curate(t, "reject").said(), "Rejected.")
+
 	// The next one is shown beside the one that stands.
 	offer("Check the units and the dates first.")
 	require.Contains(t, carl.get("/roles").body, "<ins>")

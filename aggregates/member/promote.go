@@ -89,11 +89,7 @@ func (s *State) ownIn(program string, id events.ID) (*Entry, error) {
 
 // leaks refuses what must not stand in tier person, in the text and in everything that goes with it.
 func (s *State) leaks(details events.Details, subject, body string, given screening.Known, env aggregates.Env) error {
-	given.Organisations = append(slices.Clone(given.Organisations), s.Organisation)
-	given.MemberIDs = append(slices.Clone(given.MemberIDs), string(s.ID))
-	if details.Ref != "" {
-		given.Refs = append(slices.Clone(given.Refs), details.Ref)
-	}
+	given = s.known(details, given)
 	type field struct{ name, text string }
 	texts := []field{{"", body}, {"subject", subject}}
 	if actor := details.MultiActor; actor != nil {
@@ -108,6 +104,16 @@ func (s *State) leaks(details events.Details, subject, body string, given screen
 		}
 	}
 	return nil
+}
+
+// known adds what the book itself knows.
+func (s *State) known(details events.Details, given screening.Known) screening.Known {
+	given.Organisations = append(slices.Clone(given.Organisations), s.Organisation)
+	given.MemberIDs = append(slices.Clone(given.MemberIDs), string(s.ID))
+	if details.Ref != "" {
+		given.Refs = append(slices.Clone(given.Refs), details.Ref)
+	}
+	return given
 }
 
 // promoted: the member sees one memory, of tier person.

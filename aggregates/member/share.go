@@ -7,6 +7,7 @@ import (
 	"iris.example/iris/aggregates"
 	"iris.example/iris/aggregates/rolememory"
 	"iris.example/iris/events"
+	"iris.example/iris/recall"
 	"iris.example/iris/screening"
 )
 
@@ -16,6 +17,7 @@ type Share struct {
 	RevisionID     events.ID // as the memory stood when it was offered
 	CandidateID    events.ID
 	ContributionID events.ID
+	Findings       []events.ScrubFinding // what was taken out of the text for it
 }
 
 type (
@@ -63,7 +65,7 @@ func curate(s *State, c Command, env aggregates.Env) ([]events.Event, bool, erro
 	return []events.Event{decided}, true, nil
 }
 
-// proposeShare: nothing sensitive leaves the book, nothing about a third person, and no text that the scrubber stops (spec 1.5, 1.7).
+// proposeShare: nothing sensitive leaves the book, nothing about a third person, and of the text what the scrubber leaves (spec 1.5, 1.7).
 // What is offered already, as it stands, is not offered twice.
 func proposeShare(s *State, c ProposeShare, env aggregates.Env) (events.Event, error) {
 	e, err := s.ownIn(c.Program, c.MemoryID)
@@ -89,10 +91,13 @@ func proposeShare(s *State, c ProposeShare, env aggregates.Env) (events.Event, e
 	if missing := s.Missing(required(e.Labels, e.Details, env), env.Now); len(missing) > 0 {
 		return nil, &aggregates.Refusal{Code: "consent_required", Rule: "spec 2.2", Missing: missing}
 	}
-	if err := s.leaks(e.Details, "", e.Body, c.Known, env); err != nil { // the subject stays in the book
+	offer, err := s.scrubbed(e, c.Known, env)
+	if err != nil {
 		return nil, err
 	}
-	link := events.ShareLink{CandidateID: c.Seconds, ContributionID: events.EntityID(env.Received, jointID(env, c.Role), 1)}
+	link := events.ShareLink{
+		CandidateID: c.Seconds, ContributionID: events.EntityID(env.Received, jointID(env, c.Role), 1), Findings: offer.inOwn,
+	}
 	if link.CandidateID == "" {
 		link.CandidateID = events.EntityID(env.Received, jointID(env, c.Role), 0)
 	}
@@ -109,6 +114,44 @@ func roleKind(k events.MemoryKind) events.MemoryKind {
 		return k
 	}
 	return ""
+}
+
+// scrubbed is a text as others may read it, with what was taken out: where it stood in the member's own text, and where its name
+// stands in this one.
+type scrubbed struct {
+	text               string
+	inOwn, inCandidate []events.ScrubFinding
+}
+
+// scrubbed takes out of a memory what must not leave the program, and puts its name there (spec 1.5, 1.7). The subject stays in the
+// book. A text of which nothing else would be left, or which still leaks, is not offered.
+func (s *State) scrubbed(e *Entry, given screening.Known, env aggregates.Env) (scrubbed, error) {
+	known := s.known(e.Details, given)
+	leaks := env.Screen.Scrub(e.Body, known)
+	text, named := screening.Redact(e.Body, leaks)
+	if len(leaks) > 0 && (saysNothing(text, named) || len(env.Screen.Scrub(text, known)) > 0) {
+		return scrubbed{}, &aggregates.Refusal{Code: "scrub_findings", Rule: "spec 1.7", Leaks: leaks}
+	}
+	return scrubbed{text, findings(leaks), findings(named)}, nil
+}
+
+// saysNothing reports whether there is no word beside the names of what was taken out.
+func saysNothing(text string, named []screening.Leak) bool {
+	runes := []rune(text)
+	for _, leak := range named {
+		for i := leak.Start; i < leak.End; i++ {
+			runes[i] = ' '
+		}
+	}
+	return len(recall.Tokens(string(runes))) == 0
+}
+
+func findings(leaks []screening.Leak) []events.ScrubFinding {
+	var all []events.ScrubFinding
+	for _, leak := range leaks {
+		all = append(all, events.ScrubFinding{Item: string(leak.Item), Start: leak.Start, End: leak.End})
+	}
+	return all
 }
 
 // MayBeShared reports whether a memory of this sort may be offered to a role at all, for a page that offers no more than can be done.
@@ -239,6 +282,7 @@ func (s *State) shares(r events.Recorded) {
 	case *events.ShareProposed:
 		s.Shares[e.MemoryID] = append(s.Shares[e.MemoryID], Share{
 			Role: e.Role, RevisionID: e.RevisionID, CandidateID: e.Link.Plain.CandidateID, ContributionID: e.Link.Plain.ContributionID,
+			Findings: e.Link.Plain.Findings,
 		})
 	case *events.ShareWithdrawn:
 		left := slices.DeleteFunc(s.Shares[e.MemoryID], func(share Share) bool { return share.ContributionID == e.Link.Plain.ContributionID })
@@ -257,9 +301,10 @@ func Joins(s *State, c Command, decided []events.Event, env aggregates.Env) []ag
 		switch e := event.(type) {
 		case *events.ShareProposed:
 			entry := s.Entries[e.MemoryID]
+			offer, _ := s.scrubbed(entry, c.(ProposeShare).Known, env) // the decision asked the same, and went on
 			all = append(all, joint(env, e.Role, curation, rolememory.Offer{
 				CandidateID: e.Link.Plain.CandidateID, ContributionID: e.Link.Plain.ContributionID, Seconds: c.(ProposeShare).Seconds != "",
-				Kind: roleKind(entry.Kind), Category: entry.Labels.Category, Body: entry.Body, By: s.ID,
+				Kind: roleKind(entry.Kind), Category: entry.Labels.Category, Body: offer.text, Findings: offer.inCandidate, By: s.ID,
 			}))
 		case *events.CurationAccepted:
 			all = append(all, joint(env, e.Role, s.actor(), rolememory.Accept{CandidateID: e.CandidateID, By: s.ID}))

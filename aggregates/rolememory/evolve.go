@@ -11,7 +11,7 @@ func Evolve(s *State, r events.Recorded) *State {
 	switch e := r.Event.(type) {
 	case *events.CandidateSubmitted:
 		s.Candidates[e.CandidateID] = &Candidate{
-			ID: e.CandidateID, KeyID: e.KeyID, Kind: e.Kind, Category: e.Labels.Plain.Category, Body: e.Body.Plain, Stage: StageSubmitted,
+			ID: e.CandidateID, KeyID: e.KeyID, Kind: e.Kind, Category: e.Labels.Plain.Category, Findings: e.Labels.Plain.Findings, Body: e.Body.Plain, Stage: StageSubmitted,
 			SubmittedAt: r.RecordedAt, ChangedAt: r.RecordedAt,
 		}
 		s.contribute(e.CandidateID, e.ContributionID, r)

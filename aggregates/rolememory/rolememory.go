@@ -37,6 +37,7 @@ type Candidate struct {
 	ID, KeyID              events.ID
 	Kind                   events.MemoryKind
 	Category               events.Category
+	Findings               []events.ScrubFinding // what was taken out of the text, and where its name stands there
 	Body                   string
 	Stage                  Stage
 	Contributions          []events.ID // that stand
@@ -99,6 +100,7 @@ type (
 		Seconds                     bool // the candidate is there already
 		Kind                        events.MemoryKind
 		Category                    events.Category
+		Findings                    []events.ScrubFinding
 		Body                        string
 		By                          events.ID
 	}
@@ -157,7 +159,7 @@ func offer(s *State, c Offer, env aggregates.Env) ([]events.Event, error) {
 	if same == nil {
 		return []events.Event{&events.CandidateSubmitted{
 			CandidateID: c.CandidateID, KeyID: env.Keys[0], Kind: c.Kind, ContributionID: c.ContributionID,
-			Body: events.Hide(c.Body), Labels: events.Hide(events.CandidateLabels{Category: c.Category}),
+			Body: events.Hide(c.Body), Labels: events.Hide(events.CandidateLabels{Category: c.Category, Findings: c.Findings}),
 		}}, nil
 	}
 	if c.By == same.AcceptedBy || c.By == same.ConfirmedBy { // who curates contributes nothing to it (spec 1.5)
