@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"iris.example/iris/acts"
+	"iris.example/iris/aggregates/member"
 	"iris.example/iris/events"
 	"iris.example/iris/internal/browser"
 )
@@ -56,7 +57,7 @@ func TestPagesAreAccessible(t *testing.T) {
 	look("saving", "/memory?at=999999&done=forgotten&id="+string(old))
 	look("filtered", "/memory?category=preference")
 	look("filtered by all", "/memory?tier=individual&state=paused&kept=unasked&program=atlas")
-	b.optOut("ann", events.OptOut{Kind: events.OptOutCategory, Key: "work"})
+	b.optOut("ann", events.OptOut{Kind: events.OptOutCategory, Key: "family"})
 	b.decline("ann", b.propose("ann", acts.Proposal{Body: "Likes tea.", Program: "atlas"}))
 	look("full settings", "/settings")
 	look("forgotten", "/memory?show=forgotten")
@@ -76,6 +77,22 @@ func TestPagesAreAccessible(t *testing.T) {
 	look("paused", "/memory")
 	tab.Visit(b.server.URL + "/consents")
 	look("receipt", browser.Ask[string](tab, `document.querySelector("a[href$=receipt]").getAttribute("href")`))
+
+	lesson := "/memory/" + string(b.lesson("Ask ann@example.org about units.")) + "/share"
+	look("offer to a role", lesson)
+	tab.Press("main form button")
+	b.member("carl")
+	b.tell("carl", b.members["carl"], member.GiveRole{Role: "reviewer"})
+	b.codes["carl"] = b.token("carl")
+	tab.Visit(b.server.URL + "/sign-in?code=carl")
+	tab.Press("main form:first-of-type button")
+	look("role memory, before a curator", "/roles")
+	tab.Press("main button[value=accept]")
+	look("role memory, before a holder", "/roles")
+	tab.Press("main button[value=confirm]")
+	tab.Accessible("a refused confirmation")
+	tab.Visit(b.server.URL + "/sign-in?code=ann")
+	tab.Press("main form:first-of-type button")
 
 	// Paper has the texts that the screen folds away, and none of the buttons.
 	shows := func(css string) bool {
