@@ -351,7 +351,7 @@ func lackedWords(key events.ConsentKey) string {
 
 // readEmpty finds which of the texts an empty list gets. Lagging never looks like empty: the page then says that it is saving.
 func (v *visit) readEmpty(p *memoryPage) error {
-	if len(p.Days) > 0 {
+	if len(p.Days) > 0 || p.Busy() {
 		return nil
 	}
 	switch {
