@@ -9,13 +9,17 @@ import (
 	"iris.example/iris/recalls"
 )
 
-// propose answers a recorded refusal as a problem with its position; a suppressed claim is no error, it has its warnings.
 func (a *API) propose(c *call) (answer, error) {
 	var in acts.Proposal
 	if err := boundary.Decode(c.body, &in); err != nil {
 		return answer{}, err
 	}
-	claim, err := a.cfg.Acts.Propose(c.ctx, c.caller, c.request, in)
+	return a.proposed(c, in)
+}
+
+// proposed answers a recorded refusal as a problem with its position; a suppressed claim is no error, it has its warnings.
+func (a *API) proposed(c *call, p acts.Proposal) (answer, error) {
+	claim, err := a.cfg.Acts.Propose(c.ctx, c.caller, c.request, p)
 	if err != nil {
 		return answer{}, err
 	}

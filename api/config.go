@@ -20,9 +20,10 @@ type Verifier interface {
 	Verify(ctx context.Context, token string) (identity.Principal, error)
 }
 
-// Contract judges the body of a request by the name of its schema.
+// Contract judges the body of a request by the name of its schema, and what a tool is called with by the tool's.
 type Contract interface {
 	CheckRequest(name string, body []byte) error
+	CheckArguments(tool string, arguments []byte) error
 }
 
 // Config is what New needs. Ready and ClockOffset may be left out.

@@ -35,6 +35,7 @@ func bodies() map[string]func() any {
 		schemas.RequestUsed:    func() any { return &acts.UsedMemories{} },
 		schemas.RequestSession: func() any { return &acts.Opening{} }, schemas.RequestTurn: func() any { return &acts.Turn{} },
 		schemas.RequestItem: func() any { return &acts.Item{} }, schemas.RequestShare: func() any { return &acts.Offer{} },
+		schemas.RequestTool: func() any { return &toolRequest{} },
 	}
 }
 

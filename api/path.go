@@ -26,6 +26,7 @@ func pathParts() []pathPart {
 		{"program", "The program.", slug, boundary.Slug},
 		{"role", "The role's key.", slug, boundary.Slug},
 		{"tenant", "The tenant.", handle, boundary.Handle},
+		{"tool", "The tool's name.", handle, boundary.Handle},
 		{"client", "The client's id, as its tokens name it.", handle, boundary.Handle},
 	}
 }

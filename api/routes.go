@@ -213,7 +213,7 @@ func Routes() []Route {
 			Summary: "This contract", handle: (*API).contract,
 		},
 	}
-	return slices.Concat(all, settingsRoutes(), programRoutes(), curationRoutes(), sweepRoutes(), administration(), sessionRoutes())
+	return slices.Concat(all, settingsRoutes(), programRoutes(), curationRoutes(), sweepRoutes(), administration(), sessionRoutes(), toolRoutes())
 }
 
 func proposalFilters() []Parameter {

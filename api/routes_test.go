@@ -28,6 +28,7 @@ const unknownID = "0193a000-0000-7000-8000-000000000000"
 
 // partsOf fills in what a path names beside an id: nothing that is there.
 var partsOf = strings.NewReplacer("{producer}", "nobody", "{program}", "nowhere", "{role}", "nothing", "{tenant}", "nobody", "{client}", "nobody",
+	"{tool}", "memory.propose_note",
 	"{member}", unknownID)
 
 // sample is a request that the route understands, about a thing.
@@ -44,6 +45,8 @@ func sample(route api.Route, id, token string) request {
 	switch route.Request {
 	case "propose":
 		r.body = proposal()
+	case "tool":
+		r.body = `{"arguments":{"body":"Prefers metric units in all tables."}}`
 	case "turn":
 		r.body = `{"role":"user","text":"Hello."}`
 	case "item":
@@ -436,6 +439,8 @@ func TestConfigIsWhole(t *testing.T) {
 type accepting struct{}
 
 func (accepting) CheckRequest(string, []byte) error { return nil }
+
+func (accepting) CheckArguments(string, []byte) error { return nil }
 
 // TestTheContractIsCommitted: after a change of the table, schemas or answers: go generate ./api.
 func TestTheContractIsCommitted(t *testing.T) {

@@ -138,6 +138,9 @@ var rows = map[string]row{
 		detail: "What happened and what was learned in a program stays there. Preferences, vocabulary and adjustments of a rubric can be promoted."},
 	"scrub_findings": {status: http.StatusUnprocessableEntity, title: "It holds what must stay in the program",
 		detail: "The text names persons, places to reach them, secrets or the program itself; findings say what and where. Nothing was changed; edit it and try again."},
+	"not_implemented": {status: http.StatusNotImplemented, title: "Not implemented",
+		detail: "An assistant can't ask for a promotion, to whatever tier. Nothing was done. The member promotes a memory on their own page, or by " +
+			"POST /v1/programs/{program}/agent-memory/{id}/promote, and offers it to a role by …/propose-share."},
 	"not_recalled": {status: http.StatusUnprocessableEntity, title: "Not recalled",
 		detail: "The report names a memory that the recall did not return. Nothing was counted; report what was returned."},
 	"opt_out_unknown": {status: http.StatusUnprocessableEntity, title: "Nothing to opt out of",

@@ -51,6 +51,7 @@ const (
 	RequestSession          = "session"
 	RequestTurn             = "turn"
 	RequestItem             = "item"
+	RequestTool             = "tool"
 )
 
 // Contract is every schema, compiled. It is safe for concurrent use.
@@ -79,6 +80,9 @@ func Compile() (*Contract, error) {
 			return nil, fmt.Errorf("compile schema %s: %w", path, err)
 		}
 		c.plain[path] = plainOf(c.byPath[path], known)
+	}
+	if err := c.compileTools(compiler, known); err != nil {
+		return nil, err
 	}
 	return c, nil
 }

@@ -9,6 +9,9 @@
 // vocabulary.schema.json may grow but never narrow (spec 10): for those the lock keeps every valid example, which must stay
 // valid, and package growth compares them with the forms that were last released.
 //
+// tools/ has the tools for assistants, each with the schema of its arguments and its answer, and the toolsets of harnesses. The
+// lock keeps the valid examples of arguments; package growth doesn't read these files.
+//
 // A document that breaks its schema is a *Refusal: errors.Is ErrViolation, and a list of pointers and stable codes that quotes
 // no value of the document. What the schemas can't say is judged elsewhere: duplicate keys, NUL, surrogates and the size of
 // numbers by package boundary, lengths in normal form by the domain.

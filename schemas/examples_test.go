@@ -41,6 +41,9 @@ func judges(c *schemas.Contract) map[string]func([]byte) error {
 	for _, name := range requests() {
 		all["api/"+name] = func(data []byte) error { return c.CheckRequest(name, data) }
 	}
+	for _, name := range []string{schemas.ToolProposeNote, schemas.ToolProposePromotion} {
+		all["tools/"+name] = func(data []byte) error { return c.CheckArguments(name, data) }
+	}
 	return all
 }
 
@@ -51,7 +54,7 @@ func requests() []string {
 		schemas.RequestRevise, schemas.RequestPause, schemas.RequestNothing, schemas.RequestTerms,
 		schemas.RequestSettings, schemas.RequestOptOuts, schemas.RequestUsed, schemas.RequestShare,
 		schemas.RequestMember, schemas.RequestMembership, schemas.RequestMembershipChange, schemas.RequestClient, schemas.RequestPolicy,
-		schemas.RequestSession, schemas.RequestTurn, schemas.RequestItem,
+		schemas.RequestSession, schemas.RequestTurn, schemas.RequestItem, schemas.RequestTool,
 	}
 }
 

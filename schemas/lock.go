@@ -31,7 +31,7 @@ func ReadLock(dir fs.FS) (Lock, error) {
 }
 
 // Locked hashes what the lock must hold: the schema of each event with the definitions that they share, and every valid
-// example. The envelope, claims and requests may grow, so their files are free; their examples hold them to what they
+// example. The envelope, claims, requests and tools may grow, so their files are free; their examples hold them to what they
 // accepted.
 func Locked(dir fs.FS) (Lock, error) {
 	lock := Lock{}
@@ -56,7 +56,8 @@ func locked(name string) bool {
 	}
 	example, _ := path.Match("examples/*/valid/*.json", name)
 	request, _ := path.Match("examples/api/*/valid/*.json", name)
-	return example || request
+	arguments, _ := path.Match("examples/tools/*/valid/*.json", name)
+	return example || request || arguments
 }
 
 // Broken lists what changed or disappeared since it was locked.
