@@ -246,7 +246,7 @@ func (b *bundle) badTransport() map[string]bad {
 		"a body on a delete":  {request{method: http.MethodDelete, path: "/v1/me/memory/0193a000-0000-7000-8000-000000000000", token: ada, body: "{}"}, 400, "body_not_expected"},
 		"another method":      {request{method: http.MethodPut, path: "/v1/proposals", token: assistant}, 405, "method_not_allowed"},
 		"a made-up method":    {request{method: "BREW", path: "/v1/me/memory", token: ada}, 405, "method_not_allowed"},
-		"delete the list":     {remove("/v1/me/memory", ada), 405, "method_not_allowed"},
+		"delete the list":     {remove("/v1/me/memory", ada), 400, "invalid_parameter"},
 		"another address":     {get("/v1/nothing", ada), 404, "not_found"},
 		"the root":            {get("/", ""), 404, "not_found"},
 		"a trailing slash":    {get("/v1/me/memory/", ada), 404, "not_found"},
