@@ -151,7 +151,8 @@ func (g *Grouped) gather(l *line) bool {
 	return true
 }
 
-// look says how many wait, and what a batch of them would cost.
+// look says how many could go together, and what a batch of them would cost. Those that race for one aggregate count once: only one
+// of them can be in a batch.
 func (g *Grouped) look(l *line) (waits int, batch time.Duration, worth bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -159,7 +160,13 @@ func (g *Grouped) look(l *line) (waits int, batch time.Duration, worth bool) {
 	case <-l.arrived: // of those that are counted now
 	default:
 	}
-	waits = len(l.queue)
+	different := map[events.Aggregate]bool{}
+	for _, w := range l.queue {
+		if different[w.aggregate] = true; len(different) == maxGroup {
+			break
+		}
+	}
+	waits = len(different)
 	return waits, g.costs.batch, g.costs.worthABatch(waits)
 }
 
