@@ -74,7 +74,7 @@ func (c Config) Validate() error {
 		return err
 	}
 	if c.JWKSURL != "" {
-		return checkKeysURL(c.Issuer, c.JWKSURL)
+		return checkAddress(c.Issuer, c.JWKSURL, keySetAddress)
 	}
 	return nil
 }
@@ -92,12 +92,14 @@ func CheckIssuerURL(issuer string) error {
 	return refuseConfig("the issuer is neither https nor on loopback")
 }
 
-// checkKeysURL allows plain http for a loopback key set of a loopback issuer
+const keySetAddress = "the key set's address"
+
+// checkAddress allows plain http for a loopback address of a loopback issuer
 // only: a remote issuer's discovery document must not send us to our own ports.
-func checkKeysURL(issuer, address string) error {
+func checkAddress(issuer, address, what string) error {
 	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.User != nil {
-		return refuseConfig("the key set's address is not an absolute address without user")
+	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" {
+		return refuseConfig(what + " is not an absolute address without user")
 	}
 	if u.Scheme == "https" {
 		return nil
@@ -105,7 +107,7 @@ func checkKeysURL(issuer, address string) error {
 	if from, err := url.Parse(issuer); err == nil && u.Scheme == "http" && Loopback(u.Hostname()) && Loopback(from.Hostname()) {
 		return nil
 	}
-	return refuseConfig("the key set's address is neither https nor on loopback with its issuer")
+	return refuseConfig(what + " is neither https nor on loopback with its issuer")
 }
 
 // Loopback reports whether a host, without a port, is this machine by its

@@ -12,6 +12,9 @@
 // of them are 401 "unauthenticated". Errors quote nothing of the token. What a
 // caller may do with a Principal is decided elsewhere, with [Principal.Has].
 //
+// [Login] signs people in at the same issuer, by authorization code with PKCE: what
+// comes of it is an access token that the Verifier takes, or a [*LoginError].
+//
 // The signature is go-jose's and discovery is go-oidc's. go-oidc's own
 // IDTokenVerifier isn't used: it matches claim names without regard to case, lets
 // "nbf" lie five minutes ahead, fetches keys for every bad signature, and quotes

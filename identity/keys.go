@@ -167,21 +167,29 @@ func readable(raw []json.RawMessage) []jose.JSONWebKey {
 	return keys
 }
 
-// discover reads the address of the key set from the issuer's own document.
-func discover(ctx context.Context, issuer string, client *http.Client) (string, error) {
+// discover reads the issuer's own document.
+func discover(ctx context.Context, issuer string, client *http.Client, document any) error {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, client), issuer)
 	if err != nil {
-		return "", fmt.Errorf("identity: discover issuer: %w", err)
+		return fmt.Errorf("identity: discover issuer: %w", err)
 	}
+	if err := provider.Claims(document); err != nil {
+		return fmt.Errorf("identity: read discovery document: %w", err)
+	}
+	return nil
+}
+
+// discoverKeys reads the address of the key set there.
+func discoverKeys(ctx context.Context, issuer string, client *http.Client) (string, error) {
 	var document struct {
 		JWKSURL string `json:"jwks_uri"`
 	}
-	if err := provider.Claims(&document); err != nil {
-		return "", fmt.Errorf("identity: read discovery document: %w", err)
+	if err := discover(ctx, issuer, client, &document); err != nil {
+		return "", err
 	}
-	return document.JWKSURL, checkKeysURL(issuer, document.JWKSURL)
+	return document.JWKSURL, checkAddress(issuer, document.JWKSURL, keySetAddress)
 }
 
 // httpClient takes nothing but a 200 of a bounded length, so that neither we nor

@@ -44,7 +44,7 @@ func Open(ctx context.Context, config Config) (*Verifier, error) {
 	address := config.JWKSURL
 	if address == "" {
 		var err error
-		if address, err = discover(ctx, config.Issuer, client); err != nil {
+		if address, err = discoverKeys(ctx, config.Issuer, client); err != nil {
 			return nil, err
 		}
 	}
@@ -70,14 +70,7 @@ func BearerToken(values []string) (string, error) {
 // Verify is the whole way of a token: form, key, signature, issuer, audience,
 // times, claims. The claims are looked at only after the signature.
 func (v *Verifier) Verify(ctx context.Context, token string) (Principal, error) {
-	if token == "" {
-		return Principal{}, refuse(TokenMissing, "no token")
-	}
-	header, err := readHeader(token)
-	if err != nil {
-		return Principal{}, err
-	}
-	payload, err := v.verifySignature(ctx, token, header)
+	payload, err := v.signed(ctx, token)
 	if err != nil {
 		return Principal{}, err
 	}
@@ -91,10 +84,22 @@ func (v *Verifier) Verify(ctx context.Context, token string) (Principal, error) 
 	if !slices.Contains(c.Audience, v.config.Audience) {
 		return Principal{}, refuse(TokenAudience, "another audience")
 	}
-	if err := v.checkTimes(c); err != nil {
+	if err := v.checkTimes(c.Expiry, c.NotBefore, c.IssuedAt); err != nil {
 		return Principal{}, err
 	}
 	return c.principal()
+}
+
+// signed answers what the issuer signed.
+func (v *Verifier) signed(ctx context.Context, token string) ([]byte, error) {
+	if token == "" {
+		return nil, refuse(TokenMissing, "no token")
+	}
+	header, err := readHeader(token)
+	if err != nil {
+		return nil, err
+	}
+	return v.verifySignature(ctx, token, header)
 }
 
 // header is the part of a token's header that counts.
@@ -224,15 +229,15 @@ type actor struct {
 }
 
 // checkTimes requires exp and iat. A token is dead at the instant of its exp.
-func (v *Verifier) checkTimes(c claims) error {
-	if c.Expiry == nil || c.IssuedAt == nil {
+func (v *Verifier) checkTimes(expiry, notBefore, issuedAt *jwt.NumericDate) error {
+	if expiry == nil || issuedAt == nil {
 		return refuse(TokenClaims, "exp or iat is missing")
 	}
 	now, leeway := v.config.Now(), v.config.Leeway
-	if !now.Before(c.Expiry.Time().Add(leeway)) {
+	if !now.Before(expiry.Time().Add(leeway)) {
 		return refuse(TokenExpired, "the token has expired")
 	}
-	for _, start := range []*jwt.NumericDate{c.NotBefore, c.IssuedAt} {
+	for _, start := range []*jwt.NumericDate{notBefore, issuedAt} {
 		if start != nil && now.Before(start.Time().Add(-leeway)) {
 			return refuse(TokenNotYetValid, "the token begins later")
 		}

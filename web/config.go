@@ -16,15 +16,28 @@ type Verifier interface {
 	Verify(ctx context.Context, token string) (identity.Principal, error)
 }
 
+// Provider signs members in. *identity.Login is one.
+type Provider interface {
+	// Origin is where browsers are sent to, as scheme and host.
+	Origin() string
+	Address(state, nonce, verifier string) string
+	// Exchange turns the code that a browser brings back into a token that Verifier takes, or fails with an *identity.LoginError.
+	Exchange(ctx context.Context, code, nonce, verifier string) (token string, err error)
+}
+
 // Config is what the pages need. Acts, Verifier and Now have no default.
 type Config struct {
 	Acts     *acts.Acts
 	Verifier Verifier
 	// Codes turns a sign-in code into the token that it stands for, on a development machine; by default no code is known. It is
 	// asked again on POST: a GET never signs anyone in.
-	Codes  func(code string) (name, token string, ok bool)
-	Logger *slog.Logger
-	Now    func() time.Time
+	Codes func(code string) (name, token string, ok bool)
+	// Provider is where members may sign in; nil: nowhere, a token has to be pasted. LoginKey seals what a browser keeps meanwhile: 32
+	// bytes or more, the same in all processes, since a browser may come back to another one.
+	Provider Provider
+	LoginKey []byte
+	Logger   *slog.Logger
+	Now      func() time.Time
 	// Secure says that browsers reach the pages over TLS, here or at a proxy. Without it the cookie travels in the clear, which is
 	// for loopback only.
 	Secure bool
@@ -50,6 +63,9 @@ func (c Config) WithDefaults() Config {
 func (c Config) Validate() error {
 	if c.Acts == nil || c.Verifier == nil || c.Now == nil {
 		return errors.Join(ErrConfig, errors.New("acts, verifier and clock are required"))
+	}
+	if c.Provider != nil && len(c.LoginKey) < loginKeySize {
+		return errors.Join(ErrConfig, errors.New("a provider is set without a key of 32 bytes for the sign-in's cookie"))
 	}
 	return nil
 }

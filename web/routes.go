@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"iris.example/iris/acts"
+	"iris.example/iris/identity"
 )
 
 // Who may be answered.
@@ -53,6 +54,8 @@ func Routes() []Route {
 		{"POST", "/settings/declined/{id}", Member, (*visit).liftDeclined},
 		{"GET", "/sign-in", Anyone, (*visit).showSignIn},
 		{"POST", "/sign-in", Anyone, (*visit).signIn},
+		{"POST", "/sign-in/oidc", Anyone, (*visit).startLogin},
+		{"GET", identity.CallbackPath, Anyone, (*visit).finishLogin},
 		{"POST", "/sign-out", Anyone, (*visit).signOut},
 		{"GET", "/static/{file}", Anyone, (*visit).asset},
 		{"", "/", Anyone, (*visit).nothingHere},

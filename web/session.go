@@ -84,21 +84,34 @@ type signInPage struct {
 	page
 	Code, Name string // of a code that is known
 	Next       string
+	Provider   bool // there is one to sign in at
+}
+
+func (v *visit) signInPage(next string) signInPage {
+	return signInPage{page: v.page("Sign in", ""), Next: next, Provider: v.site.login != nil}
+}
+
+// showForm lets the page's forms lead to the provider: browsers hold a form to form-action through its redirects, too.
+func (v *visit) showForm(code int, data signInPage) {
+	if data.Provider {
+		v.w.Header().Set("Content-Security-Policy", strings.Replace(contentSecurityPolicy, "form-action 'self'", "form-action 'self' "+v.site.cfg.Provider.Origin(), 1))
+	}
+	v.render(code, "sign-in", data)
 }
 
 func (v *visit) showSignIn() {
 	query := v.r.URL.Query()
-	data := signInPage{page: v.page("Sign in", ""), Next: query.Get("next")}
+	data := v.signInPage(query.Get("next"))
 	if code := query.Get("code"); code != "" {
 		name, _, ok := v.site.cfg.Codes(code)
 		if !ok {
 			data.Problem = unknownCode()
-			v.render(data.Problem.Status, "sign-in", data)
+			v.showForm(data.Problem.Status, data)
 			return
 		}
 		data.Code, data.Name = code, name
 	}
-	v.render(http.StatusOK, "sign-in", data)
+	v.showForm(http.StatusOK, data)
 }
 
 func unknownCode() *problem {
@@ -117,7 +130,7 @@ func (v *visit) signIn() {
 		v.fail(err)
 		return
 	}
-	data := signInPage{page: v.page("Sign in", ""), Next: form.Get("next")}
+	data := v.signInPage(form.Get("next"))
 	token := strings.TrimSpace(form.Get("token"))
 	if code := form.Get("code"); code != "" {
 		var ok bool
@@ -129,7 +142,7 @@ func (v *visit) signIn() {
 		data.Problem = v.checkToken(token)
 	}
 	if data.Problem != nil {
-		v.render(data.Problem.Status, "sign-in", data)
+		v.showForm(data.Problem.Status, data)
 		return
 	}
 	http.SetCookie(v.w, v.site.cookie(token))

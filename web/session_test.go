@@ -87,7 +87,7 @@ func TestEveryRouteAsksWhoYouAre(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, 5*4, public, "a route became public or stopped being it: is that meant?")
+	require.Equal(t, 7*4, public, "a route became public or stopped being it: is that meant?")
 }
 
 func TestEveryAnswerIsGuarded(t *testing.T) {

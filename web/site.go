@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"crypto/cipher"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -26,6 +27,7 @@ type Site struct {
 	pages  map[string]*template.Template
 	assets map[string]asset // by hashed name
 	names  map[string]string
+	login  cipher.AEAD // seals the cookie of a sign-in; nil: there is no provider
 }
 
 type asset struct {
@@ -40,6 +42,9 @@ func New(cfg Config) (*Site, error) {
 		return nil, err
 	}
 	s := &Site{cfg: cfg, pages: map[string]*template.Template{}, assets: map[string]asset{}, names: map[string]string{}}
+	if err := s.prepareLogin(); err != nil {
+		return nil, fmt.Errorf("web: prepare the sign-in: %w", err)
+	}
 	if err := s.readAssets(); err != nil {
 		return nil, fmt.Errorf("web: read the assets: %w", err)
 	}
@@ -70,7 +75,7 @@ func (s *Site) readTemplates() error {
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{"memory", "new", "edit", "elsewhere", "history", "consents", "roles", "settings", "receipt", "sign-in", "message"} {
+	for _, name := range []string{"memory", "new", "edit", "elsewhere", "history", "consents", "roles", "settings", "receipt", "sign-in", "signed-in", "message"} {
 		page, err := shared.Clone()
 		if err == nil {
 			page, err = page.ParseFS(files, "templates/"+name+".html")
@@ -105,7 +110,7 @@ func (s *Site) Handler() http.Handler {
 }
 
 const contentSecurityPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; " +
-	"frame-ancestors 'none'"
+	"frame-ancestors 'none'" // showForm widens form-action
 
 // guarded sets what every answer carries. The referrer policy can't be no-referrer: browsers would then send "Origin: null" with
 // our own forms, which the cross-site check must refuse.

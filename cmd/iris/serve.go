@@ -42,6 +42,10 @@ type process struct {
 	TLSKey      string        `name:"tls-key" env:"IRIS_TLS_KEY" help:"Its key (PEM)." placeholder:"FILE"`
 	Issuer      string        `name:"oidc-issuer" env:"IRIS_OIDC_ISSUER" help:"The OpenID Connect issuer whose tokens are believed." placeholder:"URL"`
 	Audience    string        `name:"oidc-audience" env:"IRIS_OIDC_AUDIENCE" help:"Whom those tokens are for." placeholder:"NAME"`
+	ClientID    string        `name:"oidc-client-id" env:"IRIS_OIDC_CLIENT_ID" help:"Let members sign in at the issuer, as this client." placeholder:"ID"`
+	SecretFile  string        `name:"oidc-client-secret-file" env:"IRIS_OIDC_CLIENT_SECRET_FILE" help:"File of the client's secret; left out: a public client." placeholder:"FILE"`
+	RedirectURL string        `name:"oidc-redirect-url" env:"IRIS_OIDC_REDIRECT_URL" help:"Where browsers come back to: https://HOST/sign-in/callback." placeholder:"URL"`
+	Scopes      []string      `name:"oidc-scopes" env:"IRIS_OIDC_SCOPES" sep:" " help:"Scopes to ask for beside openid." placeholder:"SCOPE"`
 	Evidence    string        `env:"IRIS_EVIDENCE" help:"Folder of this process alone, which outlives it: how far it knows each stream to go." placeholder:"DIR"`
 	ClockOffset time.Duration `env:"IRIS_CLOCK_OFFSET" help:"Move the product's clock forward." placeholder:"DUR"`
 	OTLP        string        `name:"otlp" env:"OTEL_EXPORTER_OTLP_ENDPOINT" help:"Send traces to this collector; no text of anybody is in them." placeholder:"URL"`
@@ -51,7 +55,9 @@ type process struct {
 func (p process) config(out output) serving.Config {
 	return serving.Config{
 		NATS: p.cluster(), Postgres: serving.Postgres(p.Postgres), Keys: p.Keys, Evidence: p.Evidence, HTTP: p.HTTP,
-		TLS: serving.TLS{Cert: p.TLSCert, Key: p.TLSKey}, OIDC: serving.OIDC{Issuer: p.Issuer, Audience: p.Audience},
+		TLS: serving.TLS{Cert: p.TLSCert, Key: p.TLSKey}, OIDC: serving.OIDC{Issuer: p.Issuer, Audience: p.Audience, Login: serving.Login{
+			ClientID: p.ClientID, SecretFile: p.SecretFile, RedirectURL: p.RedirectURL, Scopes: p.Scopes,
+		}},
 		Controller: receipts.Controller{
 			Name: p.Controller.Name, Address: p.Controller.Address, Contact: p.Controller.Contact, Jurisdiction: p.Controller.Jurisdiction,
 		},

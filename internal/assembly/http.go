@@ -19,6 +19,7 @@ type HTTP struct {
 	Ready       func(context.Context) map[string]error
 	Limits      limits.Config
 	Codes       func(code string) (name, token string, ok bool) // of a development machine; nil: none
+	Provider    web.Provider                                    // where members sign in; nil: nowhere
 	Secure      bool                                            // browsers come over TLS
 	Operators   http.Handler                                    // of /operator/; nil: there is none
 }
@@ -39,6 +40,7 @@ func (r *Rooms) Handler(h HTTP) (http.Handler, error) {
 	}
 	pages, err := web.New(web.Config{
 		Acts: r.Acts, Verifier: h.Verifier, Codes: h.Codes, Logger: r.cfg.Logger, Now: r.cfg.Now, Secure: h.Secure, Limits: limiter,
+		Provider: h.Provider, LoginKey: h.CursorKey,
 	}.WithDefaults())
 	if err != nil {
 		return nil, err

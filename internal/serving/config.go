@@ -67,7 +67,39 @@ type Postgres string
 type TLS struct{ Cert, Key string }
 
 // OIDC says whose tokens are believed.
-type OIDC struct{ Issuer, Audience string }
+type OIDC struct {
+	Issuer, Audience string
+	Login            Login
+}
+
+// Login says who the pages are at the issuer, so that members can sign in there. With nothing in it a token has to be pasted.
+type Login struct {
+	ClientID    string
+	SecretFile  string // file of the client's secret; empty: a public client
+	RedirectURL string // where browsers reach the pages, with /sign-in/callback
+	Scopes      []string
+}
+
+// set reports that there is one, whole.
+func (l Login) set() bool { return l.ClientID != "" }
+
+func (l Login) validate() error {
+	if !l.set() && (l.SecretFile != "" || l.RedirectURL != "" || len(l.Scopes) > 0) {
+		return refuse("sign-in", "a secret, a redirect address or scopes without a client id", "set IRIS_OIDC_CLIENT_ID, or leave all of IRIS_OIDC_CLIENT_SECRET_FILE, IRIS_OIDC_REDIRECT_URL and IRIS_OIDC_SCOPES out")
+	}
+	if !l.set() {
+		return nil
+	}
+	if err := (identity.LoginConfig{ClientID: l.ClientID, RedirectURL: l.RedirectURL}).Validate(); err != nil {
+		return fmt.Errorf("%w: sign-in: %w; set IRIS_OIDC_REDIRECT_URL to where browsers reach the pages, as https://iris.example%s", ErrConfig, err, identity.CallbackPath)
+	}
+	return nil
+}
+
+// secure reports that browsers reach the pages over TLS, here or at a proxy.
+func (c Config) secure() bool {
+	return c.TLS.Cert != "" || strings.HasPrefix(c.OIDC.Login.RedirectURL, "https://")
+}
 
 // Config is what a process needs. One environment serves all of them.
 type Config struct {
@@ -157,6 +189,9 @@ func (c Config) validateListener(parts []Part) error {
 		}
 		return nil
 	}
+	if c.TLS.Cert != "" && strings.HasPrefix(c.OIDC.Login.RedirectURL, "http:") {
+		return refuse("sign-in", "the redirect address is http and the pages have TLS", "write IRIS_OIDC_REDIRECT_URL with https")
+	}
 	host, _, err := net.SplitHostPort(c.HTTP)
 	if err != nil {
 		return refuse("address", "it is not host:port", "write it as 0.0.0.0:8443")
@@ -172,7 +207,7 @@ func (o OIDC) validate() error {
 	if err != nil {
 		return fmt.Errorf("%w: OpenID Connect: %w; set IRIS_OIDC_ISSUER and IRIS_OIDC_AUDIENCE: nobody is answered without an issuer", ErrConfig, err)
 	}
-	return nil
+	return o.Login.validate()
 }
 
 // Validate refuses a cluster that would be reached in the clear, or as nobody.

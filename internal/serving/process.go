@@ -245,9 +245,13 @@ func (p *Process) handler(ctx context.Context) (http.Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w; see that the issuer %s answers", err, p.cfg.OIDC.Issuer)
 	}
+	provider, err := p.openLogin(ctx, verifier)
+	if err != nil {
+		return nil, err
+	}
 	return p.rooms.Handler(assembly.HTTP{
 		Verifier: verifier, CursorKey: cursorKey, Version: p.cfg.Version, ClockOffset: p.cfg.ClockOffset, Ready: p.Health, Limits: *p.cfg.Limits,
-		Secure: p.cfg.TLS.Cert != "",
+		Secure: p.cfg.secure(), Provider: provider,
 	})
 }
 
