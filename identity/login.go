@@ -123,7 +123,7 @@ func OpenLogin(ctx context.Context, verifier *Verifier, config LoginConfig) (*Lo
 		oauth: oauth2.Config{
 			ClientID: config.ClientID, ClientSecret: config.Secret, RedirectURL: config.RedirectURL,
 			Endpoint: oauth2.Endpoint{AuthURL: e.Authorize, TokenURL: e.Token, AuthStyle: style},
-			Scopes:   append([]string{"openid"}, slices.DeleteFunc(slices.Clone(config.Scopes), func(s string) bool { return s == "openid" })...),
+			Scopes:   append([]string{"openid"}, slices.DeleteFunc(slices.Clone(config.Scopes), func(s string) bool { return s == "openid" || s == "" })...),
 		},
 	}, nil
 }

@@ -361,6 +361,8 @@ func TestServeWalk(t *testing.T) {
 	require.Equal(t, http.StatusNotImplemented, unmanaged.status, unmanaged.body)
 	require.Contains(t, unmanaged.body["detail"], "iris migrate --producer")
 
+	d.signsIn()
+
 	first.kill()
 	worker.kill()
 	d.cluster.StopNode(d.cluster.Leader(t, events.StreamFor("acme")))

@@ -84,7 +84,7 @@ type Login struct {
 func (l Login) set() bool { return l.ClientID != "" }
 
 func (l Login) validate() error {
-	if !l.set() && (l.SecretFile != "" || l.RedirectURL != "" || len(l.Scopes) > 0) {
+	if !l.set() && (l.SecretFile != "" || l.RedirectURL != "" || strings.Join(l.Scopes, "") != "") {
 		return refuse("sign-in", "a secret, a redirect address or scopes without a client id", "set IRIS_OIDC_CLIENT_ID, or leave all of IRIS_OIDC_CLIENT_SECRET_FILE, IRIS_OIDC_REDIRECT_URL and IRIS_OIDC_SCOPES out")
 	}
 	if !l.set() {

@@ -21,20 +21,37 @@ func whole() serving.Config {
 // Half a setting, and what would be unsafe off loopback, is refused before anything is opened, with what to do (spec 9.5).
 func TestHalfASettingIsRefused(t *testing.T) {
 	t.Parallel()
+	const back = "https://iris.example/sign-in/callback"
 	require.NoError(t, whole().WithDefaults().Validate([]serving.Part{serving.API}))
+	withLogin := whole()
+	withLogin.OIDC.Login = serving.Login{ClientID: "iris", SecretFile: "secret", RedirectURL: back, Scopes: []string{"iris"}}
+	require.NoError(t, withLogin.WithDefaults().Validate([]serving.Part{serving.API}))
 	for name, c := range map[string]struct {
 		change func(*serving.Config)
 		says   string
 	}{
-		"off loopback without TLS":         {func(c *serving.Config) { c.TLS = serving.TLS{} }, "off loopback"},
-		"a certificate without its key":    {func(c *serving.Config) { c.TLS.Key = "" }, "IRIS_TLS_KEY"},
-		"a key without its certificate":    {func(c *serving.Config) { c.TLS.Cert = "" }, "IRIS_TLS_CERT"},
-		"no address":                       {func(c *serving.Config) { c.HTTP = "" }, "IRIS_HTTP"},
-		"no port":                          {func(c *serving.Config) { c.HTTP = "iris.example" }, "host:port"},
-		"no issuer":                        {func(c *serving.Config) { c.OIDC = serving.OIDC{} }, "IRIS_OIDC_ISSUER"},
-		"an issuer without an audience":    {func(c *serving.Config) { c.OIDC.Audience = "" }, "IRIS_OIDC_AUDIENCE"},
-		"an audience without an issuer":    {func(c *serving.Config) { c.OIDC.Issuer = "" }, "IRIS_OIDC_ISSUER"},
-		"an issuer in the clear":           {func(c *serving.Config) { c.OIDC.Issuer = "http://login.example" }, "https"},
+		"off loopback without TLS":      {func(c *serving.Config) { c.TLS = serving.TLS{} }, "off loopback"},
+		"a certificate without its key": {func(c *serving.Config) { c.TLS.Key = "" }, "IRIS_TLS_KEY"},
+		"a key without its certificate": {func(c *serving.Config) { c.TLS.Cert = "" }, "IRIS_TLS_CERT"},
+		"no address":                    {func(c *serving.Config) { c.HTTP = "" }, "IRIS_HTTP"},
+		"no port":                       {func(c *serving.Config) { c.HTTP = "iris.example" }, "host:port"},
+		"no issuer":                     {func(c *serving.Config) { c.OIDC = serving.OIDC{} }, "IRIS_OIDC_ISSUER"},
+		"an issuer without an audience": {func(c *serving.Config) { c.OIDC.Audience = "" }, "IRIS_OIDC_AUDIENCE"},
+		"an audience without an issuer": {func(c *serving.Config) { c.OIDC.Issuer = "" }, "IRIS_OIDC_ISSUER"},
+		"an issuer in the clear":        {func(c *serving.Config) { c.OIDC.Issuer = "http://login.example" }, "https"},
+		"a secret without a client":     {func(c *serving.Config) { c.OIDC.Login = serving.Login{SecretFile: "s3cret"} }, "IRIS_OIDC_CLIENT_ID"},
+		"a way back without a client":   {func(c *serving.Config) { c.OIDC.Login = serving.Login{RedirectURL: back} }, "IRIS_OIDC_CLIENT_ID"},
+		"scopes without a client":       {func(c *serving.Config) { c.OIDC.Login = serving.Login{Scopes: []string{"iris"}} }, "IRIS_OIDC_CLIENT_ID"},
+		"a client without a way back":   {func(c *serving.Config) { c.OIDC.Login = serving.Login{ClientID: "iris"} }, "IRIS_OIDC_REDIRECT_URL"},
+		"a way back to elsewhere": {func(c *serving.Config) {
+			c.OIDC.Login = serving.Login{ClientID: "iris", RedirectURL: "https://iris.example/"}
+		}, "/sign-in/callback"},
+		"a way back in the clear": {func(c *serving.Config) {
+			c.OIDC.Login = serving.Login{ClientID: "iris", RedirectURL: "http://iris.example/sign-in/callback"}
+		}, "https"},
+		"a way back around TLS": {func(c *serving.Config) {
+			c.OIDC.Login = serving.Login{ClientID: "iris", RedirectURL: "http://localhost:8443/sign-in/callback"}
+		}, "with https"},
 		"no NATS":                          {func(c *serving.Config) { c.NATS.URLs = nil }, "IRIS_NATS"},
 		"NATS in the clear":                {func(c *serving.Config) { c.NATS.URLs[1] = "nats://iris-b:4222" }, "in the clear"},
 		"a password in the NATS address":   {func(c *serving.Config) { c.NATS.URLs[0] = "tls://iris:s3cret@iris-a:4222" }, "IRIS_NATS_SEED"},

@@ -185,6 +185,8 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 
 func (p *Provider) authenticated(r *http.Request) bool {
 	id, secret, basic := r.BasicAuth()
+	id, _ = url.QueryUnescape(id) // RFC 6749, 2.3.1: encoded as in a form
+	secret, _ = url.QueryUnescape(secret)
 	if !basic {
 		id, secret = r.PostForm.Get("client_id"), r.PostForm.Get("client_secret")
 	}
