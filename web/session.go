@@ -177,7 +177,7 @@ func local(next string) string {
 		return "/memory"
 	}
 	switch u.Path {
-	case "/memory", "/memory/new", "/consents":
+	case "/memory", "/memory/new", "/consents", "/settings", "/roles":
 		return (&url.URL{Path: u.Path, RawQuery: u.RawQuery}).String()
 	}
 	return "/memory"

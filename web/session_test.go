@@ -182,6 +182,7 @@ func TestSigningInStaysHere(t *testing.T) {
 	b := setup(t)
 	b.member("ann")
 	for next, want := range map[string]string{
+		"/settings": "/settings", "/roles": "/roles",
 		"/consents": "/consents", "/memory?category=work": "/memory?category=work", "": "/memory", "/sign-out": "/memory",
 		"//evil.example": "/memory", "https://evil.example/memory": "/memory", "/\\evil.example": "/memory", "/memory/../..//evil": "/memory",
 		"javascript:alert(1)": "/memory", "/memory\r\nSet-Cookie: a=b": "/memory", "http:/memory": "/memory", "/consents#x": "/consents",

@@ -149,6 +149,8 @@ func TestLeaderChangesLoseNothing(t *testing.T) {
 	last, err := l.Last(ctx, "IRIS_ACME")
 	require.NoError(t, err)
 	require.Equal(t, stored, last)
+	c.Leader(t, "IRIS_ACCESS_ACME") // nodes went under this one, too
+	c.Current(t, "IRIS_ACCESS_ACME")
 	require.NoError(t, l.OpenOrganisation(ctx, "acme"))
 }
 
