@@ -161,25 +161,22 @@ func (v *visit) curate() {
 		v.nothingHere()
 		return
 	}
+	var curated acts.Curated
+	var err error
 	answer, role := form.Get("answer"), v.r.PathValue("role")
-	act := map[string]func() (acts.Curated, error){
-		"accept": func() (acts.Curated, error) {
-			return v.site.cfg.Acts.AcceptCandidate(v.r.Context(), v.caller, request, role, id)
-		},
-		"confirm": func() (acts.Curated, error) {
-			return v.site.cfg.Acts.ConfirmCandidate(v.r.Context(), v.caller, request, role, id)
-		},
-		"reject": func() (acts.Curated, error) {
-			return v.site.cfg.Acts.RejectCandidate(v.r.Context(), v.caller, request, role, id)
-		},
-	}[answer]
-	if act == nil {
+	request.Route += " " + answer
+	switch answer {
+	case "accept":
+		curated, err = v.site.cfg.Acts.AcceptCandidate(v.r.Context(), v.caller, request, role, id)
+	case "confirm":
+		curated, err = v.site.cfg.Acts.ConfirmCandidate(v.r.Context(), v.caller, request, role, id)
+	case "reject":
+		curated, err = v.site.cfg.Acts.RejectCandidate(v.r.Context(), v.caller, request, role, id)
+	default:
 		p := unpressed("You pressed no button.")
 		v.roles(p.Status, p)
 		return
 	}
-	request.Route += " " + answer
-	curated, err := act()
 	if err != nil {
 		p := v.problem(err)
 		p.Field = ""
