@@ -1,13 +1,16 @@
 package api_test
 
 import (
+	"bufio"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/rsa"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -18,6 +21,7 @@ import (
 
 	"iris.example/iris/identity"
 	"iris.example/iris/identity/devissuer"
+	"iris.example/iris/problems"
 )
 
 // bad is one request that must be refused with nothing written.
@@ -374,6 +378,25 @@ func TestBodyWithoutLength(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, got.Body.Close())
 	require.Equal(t, http.StatusRequestEntityTooLarge, got.StatusCode)
+}
+
+// TestBodyThatBreaksOff: what can't be read to its end is told as that, and nothing was done.
+func TestBodyThatBreaksOff(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	conn, err := net.Dial("tcp", b.server.Listener.Addr().String())
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = fmt.Fprintf(conn, "POST /v1/proposals HTTP/1.1\r\nHost: iris\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
+		"Idempotency-Key: k\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"tie\r\nno length\r\n", b.assistant(acme, "ada"))
+	require.NoError(t, err)
+	got, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	require.NoError(t, err)
+	defer got.Body.Close()
+	require.Equal(t, http.StatusBadRequest, got.StatusCode)
+	var problem problems.Problem
+	require.NoError(t, json.NewDecoder(got.Body).Decode(&problem))
+	require.Equal(t, "body_unreadable", problem.Code)
 }
 
 type endless struct{}

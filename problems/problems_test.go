@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -50,6 +51,52 @@ func TestEveryRefusalHasARow(t *testing.T) {
 			require.Less(t, p.Status, 600)
 		}
 	}
+}
+
+// TestEveryRowIsTried holds that some test, or a story in a file, expects each code, by its name or by its constant's.
+func TestEveryRowIsTried(t *testing.T) {
+	t.Parallel()
+	names := map[string]string{} // code → its constant
+	for _, room := range []string{"aggregates", "recall"} {
+		for code, name := range constantsIn(t, filepath.Join("..", room)) {
+			names[code] = name
+		}
+	}
+	tests := readAll(t, "..", func(path string) bool {
+		return strings.HasSuffix(path, "_test.go") || strings.Contains(path, "/testdata/") && filepath.Ext(path) == ".json"
+	})
+	var untried []string
+	for _, code := range problems.Codes() {
+		tried := strings.Contains(tests, strconv.Quote(code)) || strings.Contains(tests, " "+code+`"`) || names[code] != "" && strings.Contains(tests, "."+names[code])
+		if !tried {
+			untried = append(untried, code)
+		}
+	}
+	require.Empty(t, untried, "no test expects these")
+}
+
+func constantsIn(t *testing.T, room string) map[string]string {
+	t.Helper()
+	sources := readAll(t, room, func(path string) bool { return filepath.Ext(path) == ".go" })
+	found := map[string]string{}
+	for _, match := range regexp.MustCompile(`\b(Code\w+)\s*=\s*"(\w+)"`).FindAllStringSubmatch(sources, -1) {
+		found[match[2]] = match[1]
+	}
+	return found
+}
+
+func readAll(t *testing.T, root string, which func(path string) bool) string {
+	t.Helper()
+	var all strings.Builder
+	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !which(path) {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		all.Write(content)
+		return err
+	}))
+	return all.String()
 }
 
 // codesIn finds Refuse("code", …), Refusal{Code: "code"}, Refusal{"code"} by constant, and constants of a type Code.

@@ -35,8 +35,8 @@ type story struct {
 
 type act struct {
 	After    string // moves the clock before the act: "24h"
-	Do       string // propose, accept, decline, state, edit, pause, resume, forget, restore, grant, deny, withdraw, join, leave, give, take, give-inspection, take-inspection, remove
-	Name     string // names the memory that the act makes; later acts refer to it by Of
+	Do       string // propose, accept, decline, state, edit, pause, resume, forget, restore, grant, deny, withdraw, join, leave, give, take, give-inspection, take-inspection, remove, share, accept-candidate, confirm-candidate
+	Name     string // names the memory, or the candidate, that the act makes; later acts refer to it by Of
 	Of       string
 	Body     *string
 	Category *events.Category
@@ -45,7 +45,7 @@ type act struct {
 	Tier     events.Tier
 	Program  string
 	Back     bool   // a join that must be a return
-	Role     string // of a give or take
+	Role     string // of a give, take, share or curation
 	Scope    *events.Scope
 	Adapter  events.AdapterScope
 	Origin   events.Origin
@@ -57,10 +57,11 @@ type act struct {
 	Consents []events.ConsentKey
 	Key      events.ConsentKey
 	Terms    string
-	Expires  string  // from now: "1h"
-	Until    string  // of a pause, from now
-	About    *string // an edit's subject
-	Stale    bool    // an edit of the revision before the current one
+	From     events.ConsentSource // of a grant
+	Expires  string               // from now: "1h"
+	Until    string               // of a pause, from now
+	About    *string              // an edit's subject
+	Stale    bool                 // an edit of the revision before the current one
 	AutoKeep *map[string]bool
 	Implicit *bool // promotion
 	Tenant   *string
@@ -203,6 +204,8 @@ func madeBy(decided []events.Event) events.ID {
 			return e.MemoryID
 		case *events.SessionItemKept:
 			return e.MemoryID
+		case *events.ShareProposed:
+			return e.Link.Plain.CandidateID
 		case *events.ProposalRefused:
 			return e.ProposalID
 		}
@@ -225,6 +228,14 @@ func (a act) command(w *world) member.Command {
 		return member.Promote{MemoryID: w.id(a.Of), Program: or(a.Program, "default"), Known: screening.Known{
 			Organisations: []string{"Acme Works"}, Programs: []string{"atlas"}, Members: []string{"Ada Lovelace"},
 		}}
+	case "share":
+		return member.ProposeShare{MemoryID: w.id(a.Of), Program: or(a.Program, "default"), Role: or(a.Role, "reviewer"), Known: screening.Known{
+			Members: []string{"Ada Lovelace"},
+		}}
+	case "accept-candidate":
+		return member.AcceptCandidate{Role: or(a.Role, "reviewer"), CandidateID: w.id(a.Of)}
+	case "confirm-candidate":
+		return member.ConfirmCandidate{Role: or(a.Role, "reviewer"), CandidateID: w.id(a.Of)}
 	case "settle":
 		d := a.draft()
 		d.Origin = events.OriginSummarizedFromSession
@@ -268,7 +279,7 @@ func (a act) command(w *world) member.Command {
 	case "restore":
 		return member.Restore{MemoryID: w.id(a.Of)}
 	case "grant":
-		grant := member.Grant{Answer: answer, Source: events.SourceSettingsToggle, Locale: "en", Shown: "May I?"}
+		grant := member.Grant{Answer: answer, Source: or(a.From, events.SourceSettingsToggle), Locale: "en", Shown: "May I?"}
 		grant.ExpiresAt = w.fromNow(a.Expires)
 		return grant
 	case "deny":
@@ -458,6 +469,14 @@ func (x expected) check(t *testing.T, w *world, got events.Event) {
 		seen.Category, seen.Scope, of = e.Labels.Plain.Category, e.Labels.Plain.Scope.Kind, e.MemoryID
 	case *events.SettingsChanged:
 		seen.AutoKeep, seen.Implicit = e.AutoKeep, &e.ImplicitPromotion
+	case *events.ShareProposed:
+		of = e.MemoryID
+	case *events.ShareWithdrawn:
+		of = e.MemoryID
+	case *events.CurationAccepted:
+		of = e.CandidateID
+	case *events.CurationConfirmed:
+		of = e.CandidateID
 	case *events.OptOutsChanged:
 		seen.OptOuts = e.OptOuts.Plain
 	case *events.DeclinedLifted:

@@ -62,3 +62,10 @@ func TestOtherCredentialsRevokeThoseOfBefore(t *testing.T) {
 	require.False(t, s.Producers["notes"].Revoked)
 	require.Equal(t, "U2", s.Producers["notes"].PublicKey)
 }
+
+func TestConsumersAreThoseOfTheTable(t *testing.T) {
+	t.Parallel()
+	s := fold(t, organisation.Initial("acme"), organisation.Found{})
+	refused(t, s, organisation.RegisterProducer{Name: "notes", Consumer: "stranger", PublicKey: "U1", Fresh: true}, "consumer_unknown")
+	refused(t, s, organisation.RegisterClient{Client: "app", Consumers: []events.Consumer{events.ConsumerAssistant, "stranger"}}, "consumer_unknown")
+}
