@@ -88,7 +88,7 @@ func linesOf(cfg Config) (all []engine.Config, err error) {
 			}
 			all = append(all, engine.Config{
 				Organisation: org, Stream: l.Stream, Name: l.Name, DatabaseURL: cfg.DatabaseURL, Projections: l.Projections, Park: l.Park,
-				Follow: cfg.Follow, Read: cfg.Read, Decoder: decoder, Announce: cfg.Announce, Mend: cfg.Mend, Tracer: cfg.Tracer,
+				Follow: paced(cfg.Follow), Read: cfg.Read, Decoder: decoder, Announce: cfg.Announce, Mend: cfg.Mend, Tracer: cfg.Tracer,
 			})
 		}
 	}
