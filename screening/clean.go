@@ -17,28 +17,43 @@ func clean(s string) (text string, ok bool) {
 	if !utf8.ValidString(s) || strings.IndexByte(s, 0) >= 0 {
 		return "", false
 	}
-	if !plainASCII(s) {
+	if strings.ContainsFunc(s, unsettled) {
 		s = norm.NFC.String(stripped(s))
 	}
 	return strings.TrimFunc(s, blank), true
 }
 
-// plainASCII reports whether nothing in s needs stripping or composing.
-func plainASCII(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; c >= 0x7f || c < 0x20 && c != '\n' && c != '\t' {
-			return false
-		}
+// unsettled is false for what is neither stripped nor composed, whatever stands beside it: most characters of most texts.
+func unsettled(r rune) bool {
+	switch {
+	case r < 0x7f:
+		return r < 0x20 && r != '\n' && r != '\t'
+	case r < 0x300:
+		return r < 0xa0 || r == 0xad
+	case r < 0x590: // Greek, Cyrillic, Armenian
+		return r < 0x388 || r >= 0x483 && r <= 0x489
+	case r < 0x700: // Arabic
+		return r < 0x620 || r > 0x64a && r < 0x671 || r > 0x6d5
+	case r < 0x2000: // Devanagari, Bengali, Thai
+		return r < 0x904 || r > 0x939 && r < 0x985 || r > 0x9b9 && r < 0xe01 || r > 0xe30
+	case r < 0x3100: // dashes and quotation marks; kana
+		return r < 0x2010 || r > 0x2027 && r < 0x3001 || r > 0x3029 && r < 0x3041 || r > 0x3096 && r < 0x309b
 	}
-	return true
+	return (r < 0x3400 || r > 0x9fff) && (r < 0xac00 || r > 0xd7a3) && (r < 0xff01 || r > 0xff9d) && (r < 0x1f300 || r > 0x1faff)
 }
 
+// stripped answers s itself where there is nothing to strip.
 func stripped(s string) string {
+	if toStrip(s) == len(s) {
+		return s
+	}
 	var b strings.Builder
 	b.Grow(len(s))
 	marks := 0
 	for i, r := range s {
 		switch {
+		case !unsettled(r):
+			marks = 0
 		case lineBreak(r):
 			if r != '\r' || !strings.HasPrefix(s[i+1:], "\n") {
 				b.WriteByte('\n')
@@ -57,6 +72,24 @@ func stripped(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// toStrip is where the first character stands that is not kept as it is; the length of s where there is none.
+func toStrip(s string) int {
+	marks := 0
+	for i, r := range s {
+		switch {
+		case !unsettled(r):
+			marks = 0
+		case lineBreak(r), invisible(r), marks == maxMarks:
+			return i
+		case unicode.Is(unicode.M, r):
+			marks++
+		default:
+			marks = 0
+		}
+	}
+	return len(s)
 }
 
 func lineBreak(r rune) bool {

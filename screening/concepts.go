@@ -20,8 +20,8 @@ var conceptsJSON []byte
 // A word that ends in * stands for all that begin so, one that begins with ^ counts at the head of a clause only, where orders stand. A word for disregarding doesn't count behind a word for not: "don't forget the
 // rules" is good advice.
 type lexicon struct {
-	begin        [1 << 12]uint64 // as in ruleset
-	words        map[[3]byte][]conceptWord
+	words        *trie
+	told         [][]conceptWord // by word
 	combinations []combination
 	concepts     map[string]int
 	negators     []string
@@ -30,7 +30,6 @@ type lexicon struct {
 }
 
 type conceptWord struct {
-	text    string
 	concept int
 	bound   boundary
 	clause  bool
@@ -71,22 +70,32 @@ func newLexicon(data []byte, f *folder) (*lexicon, error) {
 	if err := json.Unmarshal(data, &doc); err != nil {
 		return nil, fmt.Errorf("read the concepts: %w", err)
 	}
-	l := &lexicon{words: map[[3]byte][]conceptWord{}, concepts: map[string]int{}, drop: -1}
+	l := &lexicon{concepts: map[string]int{}, drop: -1}
 	l.negators, l.negatedAfter = foldAll(f, strings.Split(doc.Negators, "|")), foldAll(f, strings.Split(doc.NegatedAfter, "|"))
-	for name, languages := range doc.Concepts {
+	told := map[string][]conceptWord{}
+	for _, name := range sortedWords(doc.Concepts) {
 		k := len(l.concepts)
 		l.concepts[name] = k
 		if name == "drop" {
 			l.drop = k
 		}
-		for language, list := range languages {
+		for language, list := range doc.Concepts[name] {
 			for word := range strings.SplitSeq(list, "|") {
-				if err := l.add(f, word, k); err != nil {
+				text, w, err := newConceptWord(f, word, k)
+				if err != nil {
 					return nil, fmt.Errorf("read the concepts: %s in %s: %w", name, language, err)
+				}
+				if !slices.Contains(told[text], w) {
+					told[text] = append(told[text], w)
 				}
 			}
 		}
 	}
+	words := sortedWords(told)
+	for _, word := range words {
+		l.told = append(l.told, told[word])
+	}
+	l.words = newTrie(words)
 	for _, c := range doc.Combinations {
 		made := combination{id: c.ID, kind: c.Kind, within: c.Within}
 		for _, name := range c.All {
@@ -104,40 +113,23 @@ func newLexicon(data []byte, f *folder) (*lexicon, error) {
 	return l, nil
 }
 
-func (l *lexicon) add(f *folder, word string, concept int) error {
+func newConceptWord(f *folder, word string, concept int) (string, conceptWord, error) {
 	stem, open := strings.CutSuffix(word, "*")
 	stem, clause := strings.CutPrefix(stem, "^")
-	w := conceptWord{text: f.fold(stem).text, concept: concept, clause: clause}
-	w.latin = !strings.ContainsFunc(w.text, func(r rune) bool { return r >= utf8.RuneSelf })
-	if len(w.text) < 2 {
-		return fmt.Errorf("a word of fewer than two bytes")
+	text := f.fold(stem).text
+	w := conceptWord{concept: concept, clause: clause, latin: isASCII(text)}
+	if len(text) < 2 {
+		return "", w, fmt.Errorf("a word of fewer than two bytes")
 	}
 	first, _ := utf8.DecodeRuneInString(stem)
-	letters := utf8.RuneCountInString(w.text)
+	letters := utf8.RuneCountInString(text)
 	switch {
 	case unspaced(first), unicode.In(first, unicode.Arabic, unicode.Hebrew) && letters > 4:
 		w.bound = boundNone
 	case open, unicode.In(first, unicode.Devanagari, unicode.Bengali, unicode.Tamil) && letters > 3:
 		w.bound = boundStart
 	}
-	l.index(w)
-	return nil
-}
-
-func (l *lexicon) index(w conceptWord) {
-	if len(w.text) > 2 {
-		l.put([3]byte([]byte(w.text[:3])), w)
-		return
-	}
-	for third := range 256 {
-		l.put([3]byte{w.text[0], w.text[1], byte(third)}, w)
-	}
-}
-
-func (l *lexicon) put(head [3]byte, w conceptWord) {
-	h := hash(head)
-	l.begin[h>>6] |= 1 << (h & 63)
-	l.words[head] = append(l.words[head], w)
+	return text, w, nil
 }
 
 // conceptHit has a width beside its place: how many bytes its script takes for what Latin says in one.
@@ -169,43 +161,48 @@ func (l *lexicon) scan(v view, found func(id string, kind Kind, start, end int))
 
 func (l *lexicon) hits(text string) (hits []conceptHit, seen []bool) {
 	seen = make([]bool, len(l.concepts))
-	for i := 0; i+2 <= len(text) && len(hits) < maxHits; i++ {
-		head := [3]byte{text[i], text[i+1], ' '}
-		if i+2 < len(text) {
-			head[2] = text[i+2]
-		}
-		if h := hash(head); l.begin[h>>6]&(1<<(h&63)) == 0 {
-			continue
-		}
-		for k := range l.words[head] {
-			w := &l.words[head][k]
-			if end, ok := w.at(text, i); ok && (w.concept != l.drop || !l.negated(text, i, end)) {
-				hits = append(hits, conceptHit{w.concept, i, end, width(w.text[0])})
-				seen[w.concept] = true
+	for i := 0; i < len(text) && len(hits) < maxHits; i++ {
+		n, first := uint32(0), len(hits)
+		for k := i; k < len(text); k++ {
+			c := text[k]
+			if c == '\n' {
+				c = ' '
+			}
+			if n = l.words.next(n, c); n == 0 {
+				break
+			}
+			word := l.words.nodes[n].word
+			if word < 0 {
+				continue
+			}
+			for _, w := range l.told[word] {
+				if end, ok := w.at(text, i, k+1); ok && (w.concept != l.drop || !l.negated(text, i, end)) {
+					hits = append(hits, conceptHit{w.concept, i, end, width(text[i])})
+					seen[w.concept] = true
+				}
 			}
 		}
+		slices.Reverse(hits[first:]) // the longest first: a finding covers it
 	}
 	return hits, seen
 }
 
-func (w *conceptWord) at(text string, i int) (end int, ok bool) {
-	if end = i + len(w.text); end > len(text) || text[i:end] != w.text && strings.ReplaceAll(text[i:end], "\n", " ") != w.text {
+// at reports whether the word counts where it stands, from … to, and where its finding ends.
+func (w *conceptWord) at(text string, from, to int) (end int, ok bool) {
+	if w.bound != boundNone && from > 0 && w.goesOn(text[from-1]) {
 		return 0, false
 	}
-	if w.bound != boundNone && i > 0 && w.goesOn(text[i-1]) {
+	if w.clause && !clauseHead(text, from) {
 		return 0, false
 	}
-	if w.clause && !clauseHead(text, i) {
-		return 0, false
-	}
-	whole := end
+	whole := to
 	for whole < len(text) && w.goesOn(text[whole]) {
 		whole++
 	}
 	if w.bound == boundStart { // the finding covers the word, not its stem
 		return whole, true
 	}
-	return end, w.bound == boundNone || whole == end
+	return to, w.bound == boundNone || whole == to
 }
 
 // goesOn reports whether the word goes on with c. A Latin word ends where another script begins.

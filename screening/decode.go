@@ -59,7 +59,7 @@ func words(s string) func(func(int, int) bool) {
 	return func(yield func(int, int) bool) {
 		start := -1
 		for i := range len(s) + 1 {
-			if i == len(s) || strings.IndexByte(" \n\t,;'\"`()<>:", s[i]) >= 0 {
+			if i == len(s) || betweenWords(s[i]) {
 				if start >= 0 && !yield(start, i) {
 					return
 				}
@@ -71,6 +71,14 @@ func words(s string) func(func(int, int) bool) {
 	}
 }
 
+func betweenWords(c byte) bool {
+	switch c {
+	case ' ', '\n', '\t', ',', ';', '\'', '"', '`', '(', ')', '<', '>', ':':
+		return true
+	}
+	return false
+}
+
 // unquoted cuts the typographic quotes and the full stop off a word; lead is what it cut in front.
 func unquoted(word string) (cut string, lead int) {
 	cut = strings.TrimLeft(word, "“‘«[{*")
@@ -80,6 +88,9 @@ func unquoted(word string) (cut string, lead int) {
 
 // octet reads a word as bytes written in hex (kind 16) or in binary (kind 2); kind is 0 where it is neither.
 func octet(word string) (b []byte, kind int) {
+	if !maybeOctet(word) {
+		return nil, 0
+	}
 	switch len(word) {
 	case 7, 8:
 		if n, err := strconv.ParseUint(word, 2, 8); err == nil {
@@ -94,6 +105,16 @@ func octet(word string) (b []byte, kind int) {
 		return b, 16
 	}
 	return nil, 0
+}
+
+// maybeOctet spares most words the rest of octet.
+func maybeOctet(word string) bool {
+	for i := range len(word) {
+		if c := word[i]; !hexDigit(rune(c)) && c != 'x' && c != 'X' && c != '\\' {
+			return false
+		}
+	}
+	return len(word) > 1
 }
 
 func unbase64(word string) (string, bool) {

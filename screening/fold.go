@@ -14,8 +14,12 @@ import (
 //go:embed confusables.json
 var confusablesJSON []byte
 
-// dense is where the table of folded runes ends; above it Han and Hangul stand for themselves and the rest is worked out.
-const dense = 0x3400
+// dense is where the table of folded runes ends; above it Han and Hangul stand for themselves, there is one more table for the
+// forms of width with which they are punctuated, and the rest is worked out.
+const (
+	dense     = 0x3400
+	lastForms = 0xfe00
+)
 
 // folder maps a rune to the way in which rules are written: compatibility form, lower case, without accents, vowel points and
 // dakuten, look-alikes mapped to Latin, every other symbol a space. Rules pass through the same map when they are loaded, so
@@ -23,6 +27,7 @@ const dense = 0x3400
 type folder struct {
 	lookAlikes map[rune]string
 	table      [dense]string
+	forms      [0x10000 - lastForms]string
 }
 
 func newFolder(data []byte) (*folder, error) {
@@ -42,6 +47,9 @@ func newFolder(data []byte) (*folder, error) {
 	for r := range rune(dense) {
 		f.table[r] = f.work(r)
 	}
+	for i := range f.forms {
+		f.forms[i] = f.work(lastForms + rune(i))
+	}
 	return f, nil
 }
 
@@ -49,11 +57,16 @@ func (f *folder) rune(r rune) string {
 	switch {
 	case r < dense:
 		return f.table[r]
-	case r <= 0x9fff, r >= 0xac00 && r <= 0xd7a3:
+	case ownForm(r):
 		return string(r)
+	case r >= lastForms && r <= 0xffff:
+		return f.forms[r-lastForms]
 	}
 	return f.work(r)
 }
+
+// ownForm: Han and Hangul.
+func ownForm(r rune) bool { return r >= dense && r <= 0x9fff || r >= 0xac00 && r <= 0xd7a3 }
 
 // work folds one rune by definition; rune is the fast way to the same.
 func (f *folder) work(r rune) string {
@@ -126,27 +139,30 @@ func (v *view) span(start, end int) (int, int) {
 
 // viewer writes a view rune by rune.
 type viewer struct {
-	text []byte
+	text strings.Builder
 	at   []int32
 }
 
 func newViewer(n int) *viewer {
-	return &viewer{text: make([]byte, 0, n+n/8+8), at: make([]int32, 0, n+n/8+9)}
+	w := &viewer{at: make([]int32, 0, n+n/8+9)}
+	w.text.Grow(n + n/8 + 8)
+	return w
 }
 
 func (w *viewer) byte(c byte, at int) {
-	w.text = append(w.text, c)
+	w.text.WriteByte(c)
 	w.at = append(w.at, int32(at))
 }
 
 func (w *viewer) string(s string, at int) {
-	for i := range len(s) {
-		w.byte(s[i], at)
+	w.text.WriteString(s)
+	for range len(s) {
+		w.at = append(w.at, int32(at))
 	}
 }
 
 func (w *viewer) view(clean string) view {
-	return view{text: string(w.text), clean: clean, at: w.at}
+	return view{text: w.text.String(), clean: clean, at: w.at}
 }
 
 // fold reads s folded, each run of white space as one space, or as one \n when it breaks a line.
@@ -156,7 +172,11 @@ func (f *folder) fold(s string) view {
 	spaceAt := 0
 	for i, r := range s {
 		folded := ""
-		if r >= utf8.RuneSelf {
+		switch {
+		case r < utf8.RuneSelf:
+		case ownForm(r):
+			folded = s[i : i+utf8.RuneLen(r)]
+		default:
 			folded = f.rune(r)
 		}
 		if r == '\n' || r == ' ' || r == '\t' || folded == " " {
@@ -187,6 +207,9 @@ func (f *folder) fold(s string) view {
 // leet reads the digits and signs inside words as the letters they look like, and a one as the letter it is told. It answers no
 // view where there is nothing to read so.
 func leet(v view, one byte) (view, bool) {
+	if !mixed(v.text) {
+		return view{}, false
+	}
 	w := newViewer(len(v.text))
 	changed := false
 	for i := 0; i < len(v.text); {
@@ -213,6 +236,25 @@ func leet(v view, one byte) (view, bool) {
 		}
 	}
 	return w.view(v.clean), changed
+}
+
+// mixed reports whether a word has letters and signs that may be letters.
+func mixed(text string) bool {
+	letters, signs := false, false
+	for i := range len(text) {
+		switch c := text[i]; {
+		case letter(c):
+			letters = true
+		case c == ' ' || c == '\n':
+			letters, signs = false, false
+		case leetLetter(c, 'i') != 0:
+			signs = true
+		}
+		if letters && signs {
+			return true
+		}
+	}
+	return false
 }
 
 func letter(c byte) bool { return 'a' <= c && c <= 'z' || c >= utf8.RuneSelf }
@@ -243,15 +285,34 @@ func leetLetter(c, one byte) byte {
 func squash(v view) view {
 	w := newViewer(len(v.text))
 	for i := range len(v.text) {
-		c := v.text[i]
-		if to := leetLetter(c, 'i'); to != 0 && c != '!' && c != '|' && c != '+' {
-			c = to
-		}
-		if letter(c) {
+		if c := squashed(v.text[i]); c != 0 {
 			w.byte(c, int(v.at[i]))
 		}
 	}
 	return w.view(v.clean)
+}
+
+// squashedText is squash without places: for most texts they aren't asked for.
+func squashedText(text string) string {
+	var b strings.Builder
+	b.Grow(len(text))
+	for i := range len(text) {
+		if c := squashed(text[i]); c != 0 {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// squashed is the letter that c is or looks like, 0 where it is none.
+func squashed(c byte) byte {
+	if letter(c) {
+		return c
+	}
+	if c == '!' || c == '|' || c == '+' {
+		return 0
+	}
+	return leetLetter(c, 'i')
 }
 
 // rot13 reads each Latin letter thirteen places on.

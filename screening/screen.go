@@ -177,14 +177,14 @@ func (s *Screen) look(text string) []Finding {
 	c := &collector{}
 	folded := s.folder.fold(text)
 	s.read(c, folded)
-	for _, one := range [...]byte{'i', 'l'} {
-		if v, changed := leet(folded, one); changed {
-			s.read(c, v)
-		}
+	s.readLeet(c, folded)
+	if s.squashed.suspects(squashedText(folded.text)) {
+		letters := squash(folded)
+		s.squashed.scan(letters, c.has, c.adder(letters))
 	}
-	letters := squash(folded)
-	s.squashed.scan(letters, c.has, c.adder(letters))
-	s.readAlien(c, rot13(folded))
+	if strings.ContainsFunc(folded.text, asciiLetter) {
+		s.readAlien(c, rot13(folded))
+	}
 	s.readAlien(c, reverse(folded))
 	if plain, changed := unescaped(text); changed {
 		v := s.folder.fold(plain)
@@ -213,6 +213,18 @@ func (s *Screen) read(c *collector, v view) {
 	if start, end, ok := recalled(v.text); ok {
 		from, to := v.span(start, end)
 		c.add(idRecalled, KindRecalled, false, from, to)
+	}
+}
+
+// readLeet reads a one as an i, and as an l where that makes a difference.
+func (s *Screen) readLeet(c *collector, folded view) {
+	i, changed := leet(folded, 'i')
+	if !changed {
+		return
+	}
+	s.read(c, i)
+	if l, _ := leet(folded, 'l'); l.text != i.text {
+		s.read(c, l)
 	}
 }
 
