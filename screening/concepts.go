@@ -20,8 +20,7 @@ var conceptsJSON []byte
 // A word that ends in * stands for all that begin so, one that begins with ^ counts at the head of a clause only, where orders stand. A word for disregarding doesn't count behind a word for not: "don't forget the
 // rules" is good advice.
 type lexicon struct {
-	words        *trie
-	told         [][]conceptWord // by word
+	index        *index // of the words
 	combinations []combination
 	concepts     map[string]int
 	negators     []string
@@ -55,7 +54,8 @@ type combination struct {
 // maxConcepts bounds the hits of one reading that combinations are sought among.
 const maxHits = 4096
 
-func newLexicon(data []byte, f *folder) (*lexicon, error) {
+// newLexicon puts its words into words; the caller makes the index when all are there.
+func newLexicon(data []byte, f *folder, words *gathering) (*lexicon, error) {
 	var doc struct {
 		Negators     string                       `json:"negators"`
 		NegatedAfter string                       `json:"negatedAfter"`
@@ -72,7 +72,6 @@ func newLexicon(data []byte, f *folder) (*lexicon, error) {
 	}
 	l := &lexicon{concepts: map[string]int{}, drop: -1}
 	l.negators, l.negatedAfter = foldAll(f, strings.Split(doc.Negators, "|")), foldAll(f, strings.Split(doc.NegatedAfter, "|"))
-	told := map[string][]conceptWord{}
 	for _, name := range sortedWords(doc.Concepts) {
 		k := len(l.concepts)
 		l.concepts[name] = k
@@ -85,17 +84,10 @@ func newLexicon(data []byte, f *folder) (*lexicon, error) {
 				if err != nil {
 					return nil, fmt.Errorf("read the concepts: %s in %s: %w", name, language, err)
 				}
-				if !slices.Contains(told[text], w) {
-					told[text] = append(told[text], w)
-				}
+				words.concept(text, w)
 			}
 		}
 	}
-	words := sortedWords(told)
-	for _, word := range words {
-		l.told = append(l.told, told[word])
-	}
-	l.words = newTrie(words)
 	for _, c := range doc.Combinations {
 		made := combination{id: c.ID, kind: c.Kind, within: c.Within}
 		for _, name := range c.All {
@@ -146,8 +138,8 @@ func width(lead byte) int {
 }
 
 // scan calls found for every combination in a reading, where it first stands.
-func (l *lexicon) scan(v view, found func(id string, kind Kind, start, end int)) {
-	hits, seen := l.hits(v.text)
+func (l *lexicon) scan(v view, spots []spot, found func(id string, kind Kind, start, end int)) {
+	hits, seen := l.hits(v.text, spots)
 	for i := range l.combinations {
 		c := &l.combinations[i]
 		if slices.ContainsFunc(c.needs, func(k int) bool { return !seen[k] }) {
@@ -159,31 +151,24 @@ func (l *lexicon) scan(v view, found func(id string, kind Kind, start, end int))
 	}
 }
 
-func (l *lexicon) hits(text string) (hits []conceptHit, seen []bool) {
+func (l *lexicon) hits(text string, spots []spot) (hits []conceptHit, seen []bool) {
 	seen = make([]bool, len(l.concepts))
-	for i := 0; i < len(text) && len(hits) < maxHits; i++ {
-		n, first := uint32(0), len(hits)
-		for k := i; k < len(text); k++ {
-			c := text[k]
-			if c == '\n' {
-				c = ' '
-			}
-			if n = l.words.next(n, c); n == 0 {
+	first := 0
+	for i, s := range spots {
+		if i > 0 && spots[i-1].from < s.from {
+			slices.Reverse(hits[first:]) // the longest first: a finding covers it
+			if first = len(hits); first >= maxHits {
 				break
 			}
-			word := l.words.nodes[n].word
-			if word < 0 {
-				continue
-			}
-			for _, w := range l.told[word] {
-				if end, ok := w.at(text, i, k+1); ok && (w.concept != l.drop || !l.negated(text, i, end)) {
-					hits = append(hits, conceptHit{w.concept, i, end, width(text[i])})
-					seen[w.concept] = true
-				}
+		}
+		for _, w := range l.index.told[s.what].concepts {
+			if end, ok := w.at(text, s.from, s.to); ok && (w.concept != l.drop || !l.negated(text, s.from, end)) {
+				hits = append(hits, conceptHit{w.concept, s.from, end, width(text[s.from])})
+				seen[w.concept] = true
 			}
 		}
-		slices.Reverse(hits[first:]) // the longest first: a finding covers it
 	}
+	slices.Reverse(hits[first:])
 	return hits, seen
 }
 

@@ -72,71 +72,14 @@ type rule struct {
 // lies within reach of a literal is given to RE2, and only where the pattern's other literals lie there too. That keeps a long
 // text without any suspicion cheap.
 type ruleset struct {
-	rules    []rule
-	atLine   []int
-	literals *trie
-	told     []told // by literal
-	groups   int
+	rules  []rule
+	atLine []int
+	index  *index // of the literals; others may have words there too
 }
 
-// told is what it means that a literal stands in the text: that rules may match, that groups are met.
-type told struct {
-	rules  []need
-	groups []int
-}
-
-// need is a rule that a literal is one of, and the groups of which one literal each must stand behind it.
-type need struct {
-	rule int
-	near []int
-}
-
-// loading is what a ruleset is made of.
-type loading struct {
-	literals map[string]*told
-	groups   map[string]int // by their literals with bars between
-}
-
-func (l *loading) told(literal string) *told {
-	if l.literals[literal] == nil {
-		l.literals[literal] = &told{}
-	}
-	return l.literals[literal]
-}
-
-func (l *loading) add(rule int, s start) {
-	n := need{rule: rule}
-	for _, literals := range s.behind {
-		n.near = append(n.near, l.group(literals))
-	}
-	slices.Sort(n.near)
-	n.near = slices.Compact(n.near)
-	t := l.told(s.text)
-	if !slices.ContainsFunc(t.rules, func(was need) bool { return was.rule == rule && slices.Equal(was.near, n.near) }) {
-		t.rules = append(t.rules, n)
-	}
-}
-
-// group is the number of a set of literals one of which must stand near; many rules share one.
-func (l *loading) group(literals []string) int {
-	literals = slices.Clone(literals)
-	slices.Sort(literals)
-	literals = slices.Compact(literals)
-	name := strings.Join(literals, "|")
-	k, known := l.groups[name]
-	if !known {
-		k = len(l.groups)
-		l.groups[name] = k
-		for _, text := range literals {
-			t := l.told(text)
-			t.groups = append(t.groups, k)
-		}
-	}
-	return k
-}
-
-func newRuleset(doc *document, f *folder, viewName string) (*ruleset, error) {
-	set, from := &ruleset{}, &loading{literals: map[string]*told{}, groups: map[string]int{}}
+// newRuleset makes the rules of a view and puts their literals into words; the caller makes the index when all are there.
+func newRuleset(doc *document, f *folder, viewName string, words *gathering) (*ruleset, error) {
+	set := &ruleset{}
 	for _, r := range doc.Rules {
 		if (r.View == "squashed") != (viewName == "squashed") {
 			continue
@@ -145,25 +88,20 @@ func newRuleset(doc *document, f *folder, viewName string) (*ruleset, error) {
 			return nil, fmt.Errorf("load rule %s: unknown kind or severity", r.ID)
 		}
 		made := rule{id: r.ID, kind: r.Kind, low: r.Severity == "low"}
-		if err := set.add(from, made, expand(r.Pattern, doc.Words, f)); err != nil {
+		if err := set.add(words, made, expand(r.Pattern, doc.Words, f)); err != nil {
 			return nil, err
 		}
 	}
-	literals := sortedWords(from.literals)
-	for _, text := range literals {
-		set.told = append(set.told, *from.literals[text])
-	}
-	set.literals, set.groups = newTrie(literals), len(from.groups)
 	return set, nil
 }
 
 // add splits a rule into its outermost alternatives, so that each is looked for by its own literals.
-func (set *ruleset) add(from *loading, r rule, source string) error {
+func (set *ruleset) add(words *gathering, r rule, source string) error {
 	if _, err := syntax.Parse(source, syntax.Perl); err != nil {
 		return fmt.Errorf("load rule %s: %w", r.id, err)
 	}
 	for _, branch := range branches(source) {
-		if err := set.addBranch(from, r, branch); err != nil {
+		if err := set.addBranch(words, r, branch); err != nil {
 			return fmt.Errorf("load rule %s: %w", r.id, err)
 		}
 	}
@@ -212,7 +150,7 @@ func outermost(source string) []int {
 	return bars
 }
 
-func (set *ruleset) addBranch(from *loading, r rule, source string) (err error) {
+func (set *ruleset) addBranch(words *gathering, r rule, source string) (err error) {
 	tree, err := syntax.Parse(source, syntax.Perl)
 	if err != nil {
 		return err
@@ -242,7 +180,7 @@ func (set *ruleset) addBranch(from *loading, r rule, source string) (err error) 
 	}
 	r.rare = max(shortest(textsOf(found)), shortest(literalsOf(tree))) > 3
 	for _, s := range found {
-		from.add(len(set.rules), s)
+		words.rule(len(set.rules), s)
 	}
 	set.rules = append(set.rules, r)
 	return nil

@@ -90,16 +90,19 @@ func compile(patterns, confusables []byte) (*Screen, error) {
 		return nil, fmt.Errorf("read the patterns: %w", err)
 	}
 	s := &Screen{folder: f}
-	if s.text, err = newRuleset(&doc, f, "text"); err != nil {
+	words, squashedWords := newGathering(), newGathering()
+	if s.text, err = newRuleset(&doc, f, "text", words); err != nil {
 		return nil, err
 	}
-	if s.squashed, err = newRuleset(&doc, f, "squashed"); err != nil {
+	if s.squashed, err = newRuleset(&doc, f, "squashed", squashedWords); err != nil {
 		return nil, err
 	}
+	if s.lexicon, err = newLexicon(conceptsJSON, f, words); err != nil {
+		return nil, err
+	}
+	s.squashed.index, s.text.index = squashedWords.index(), words.index()
+	s.lexicon.index = s.text.index
 	s.turns, s.labels = newTurns(&doc, f)
-	if s.lexicon, err = newLexicon(conceptsJSON, f); err != nil {
-		return nil, err
-	}
 	s.scrub, err = newVocabulary(scrubJSON, f)
 	return s, err
 }
@@ -178,9 +181,9 @@ func (s *Screen) look(text string) []Finding {
 	folded := s.folder.fold(text)
 	s.read(c, folded)
 	s.readLeet(c, folded)
-	if s.squashed.suspects(squashedText(folded.text)) {
+	if spots := s.squashed.index.spots(squashedText(folded.text)); len(spots) > 0 {
 		letters := squash(folded)
-		s.squashed.scan(letters, c.has, c.adder(letters))
+		s.squashed.scan(letters, spots, c.has, c.adder(letters))
 	}
 	if strings.ContainsFunc(folded.text, asciiLetter) {
 		s.readAlien(c, rot13(folded))
@@ -204,8 +207,9 @@ func (s *Screen) look(text string) []Finding {
 
 // read looks for every kind of finding in a reading that is plain language.
 func (s *Screen) read(c *collector, v view) {
-	s.text.scan(v, c.has, s.unnegated(c, v))
-	s.lexicon.scan(v, func(id string, kind Kind, start, end int) {
+	spots := s.text.index.spots(v.text)
+	s.text.scan(v, spots, c.has, s.unnegated(c, v))
+	s.lexicon.scan(v, spots, func(id string, kind Kind, start, end int) {
 		from, to := v.span(start, end)
 		c.add(id, kind, false, from, to)
 	})
@@ -230,7 +234,7 @@ func (s *Screen) readLeet(c *collector, folded view) {
 
 // readAlien looks for telling phrases only, in a reading that turns ordinary text into nonsense.
 func (s *Screen) readAlien(c *collector, v view) {
-	s.text.scan(v, func(r *rule) bool { return r.low || !r.rare || c.has(r) }, s.unnegated(c, v))
+	s.text.scan(v, s.text.index.spots(v.text), func(r *rule) bool { return r.low || !r.rare || c.has(r) }, s.unnegated(c, v))
 }
 
 // unnegated adds what a rule finds, but for an override behind a word for not: "don't forget the rules" is good advice.

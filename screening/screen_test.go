@@ -190,7 +190,7 @@ func TestRulesAreWellFormed(t *testing.T) {
 		seen[turn.ID] = true
 	}
 	for _, set := range []*ruleset{shared().text, shared().squashed} {
-		for _, text := range wordsOf(set.literals) {
+		for _, text := range wordsOf(set.index.words) {
 			require.Equal(t, strings.ToLower(text), text, "it can't stand in folded text")
 		}
 	}
@@ -290,6 +290,26 @@ func TestLiteralsHideNothing(t *testing.T) {
 		for _, r := range shared().text.rules {
 			if !r.headed && !r.atLine && !r.low && r.pattern.MatchString(v.text) {
 				require.Contains(t, patternsOf(found), r.id, a.text)
+			}
+		}
+	}
+}
+
+// What must stand near a rule's literal is read from its pattern, too: here the pattern is tried wherever a word begins.
+func TestWhatMustStandNearHidesNothing(t *testing.T) {
+	t.Parallel()
+	for _, a := range attacks(t) {
+		clean, found := shared().Text(a.text)
+		v := shared().folder.fold(clean)
+		for i := range v.text {
+			if !utf8.RuneStart(v.text[i]) || i > 0 && asciiWord(v.text[i-1]) {
+				continue
+			}
+			_, to := around(v.text, i, i+reach)
+			for _, r := range shared().text.rules {
+				if r.headed && !r.low && r.pattern.MatchString(v.text[i:to]) && !shared().lexicon.negated(v.text, i, i) {
+					require.Contains(t, patternsOf(found), r.id, a.text)
+				}
 			}
 		}
 	}

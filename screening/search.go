@@ -25,14 +25,12 @@ type search struct {
 	open []window // of the rules that are not headed: the piece to look at, which grows while literals lie close together
 }
 
-// spot is where a literal stands: which literal, or which rule it is one of.
-type spot struct{ from, to, what int }
-
-// scan tells found of each rule that matches in v, once, and doesn't look for those that skip names.
-func (set *ruleset) scan(v view, skip func(r *rule) bool, found func(r *rule, start, end int)) {
+// scan tells found of each rule that matches in v, once, and doesn't look for those that skip names. spots is what the index finds
+// in v.
+func (set *ruleset) scan(v view, spots []spot, skip func(r *rule) bool, found func(r *rule, start, end int)) {
 	s := &search{set: set, text: v.text, skip: skip, hit: found}
 	s.lines()
-	for _, place := range s.suspected(set.spots(v.text)) {
+	for _, place := range s.suspected(spots) {
 		if s.wanted(place.what) {
 			s.suspect(place)
 		}
@@ -42,33 +40,10 @@ func (set *ruleset) scan(v view, skip func(r *rule) bool, found func(r *rule, st
 	}
 }
 
-// suspects reports whether a scan of text would try any rule.
-func (set *ruleset) suspects(text string) bool {
-	s := &search{set: set, text: text}
-	return len(set.atLine) > 0 || len(s.suspected(set.spots(text))) > 0
-}
-
-// spots are the literals in a text, from its beginning on.
-func (set *ruleset) spots(text string) (spots []spot) {
-	t := set.literals
-	for i := range len(text) {
-		n := uint32(0)
-		for k := i; k < len(text); k++ {
-			if n = t.next(n, text[k]); n == 0 {
-				break
-			}
-			if word := t.nodes[n].word; word >= 0 {
-				spots = append(spots, spot{i, k + 1, int(word)})
-			}
-		}
-	}
-	return spots
-}
-
 // suspected are the places where rules are worth trying, from the text's beginning on: where all that a match needs lies near. It
 // goes from the end, where what lies behind is known.
 func (s *search) suspected(spots []spot) (places []spot) {
-	nearest := make([]int, s.set.groups) // of each group: where its next literal stands
+	nearest := make([]int, s.set.index.groups) // of each group: where its next literal stands
 	for g := range nearest {
 		nearest[g] = len(s.text) + 2*reach
 	}
@@ -79,7 +54,7 @@ func (s *search) suspected(spots []spot) (places []spot) {
 		}
 		first := len(places)
 		for _, found := range spots[from:to] {
-			for _, n := range s.set.told[found.what].rules {
+			for _, n := range s.set.index.told[found.what].rules {
 				if s.may(n, at, nearest) {
 					places = append(places, spot{at, found.to, n.rule})
 				}
@@ -90,7 +65,7 @@ func (s *search) suspected(spots []spot) (places []spot) {
 		here = slices.CompactFunc(here, func(a, b spot) bool { return a.what == b.what })
 		places = places[:first+len(here)]
 		for _, found := range spots[from:to] {
-			for _, g := range s.set.told[found.what].groups {
+			for _, g := range s.set.index.told[found.what].groups {
 				nearest[g] = at
 			}
 		}

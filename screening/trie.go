@@ -9,6 +9,7 @@ import (
 // (A map asked by the first three bytes takes ten times as long in scripts whose letters take three.)
 type trie struct {
 	nodes []node
+	heads [1 << 12]uint64 // bits: hashes of the first three bytes of words; most places of most texts are passed by on their account
 }
 
 // node 0 is the root, and the child of none: as an answer it means that no word goes on so.
@@ -19,10 +20,14 @@ type node struct {
 	word   int32     // which word ends here, -1 for none
 }
 
-// newTrie takes sorted words, none twice and none empty. A word is known by its place among them.
+// newTrie takes sorted words, none twice, none empty, none with a line break; one of a single byte is a sign. A word is known by its
+// place among them.
 func newTrie(words []string) *trie {
 	type piece struct{ from, to, depth int } // the words that share a node's beginning
 	t := &trie{nodes: []node{{word: -1}}}
+	for _, word := range words {
+		t.head(word)
+	}
 	pieces := []piece{{0, len(words), 0}}
 	for k := 0; k < len(pieces); k++ {
 		p := pieces[k]
@@ -48,6 +53,41 @@ func newTrie(words []string) *trie {
 		}
 	}
 	return t
+}
+
+func (t *trie) head(word string) {
+	switch len(word) {
+	case 1: // a sign: begins knows
+	case 2:
+		for third := range 256 {
+			h := hash(word[0], word[1], byte(third))
+			t.heads[h>>6] |= 1 << (h & 63)
+		}
+	default:
+		h := hash(word[0], word[1], word[2])
+		t.heads[h>>6] |= 1 << (h & 63)
+	}
+}
+
+// begins reports whether a word may stand at the beginning of text: false only where none does.
+func (t *trie) begins(text string) bool {
+	if len(text) < 3 || !wordByte(text[0]) && text[0] != ' ' {
+		return true
+	}
+	h := hash(text[0], unbroken(text[1]), unbroken(text[2]))
+	return t.heads[h>>6]&(1<<(h&63)) != 0
+}
+
+// unbroken: a line break counts as a blank.
+func unbroken(c byte) byte {
+	if c == '\n' {
+		return ' '
+	}
+	return c
+}
+
+func hash(a, b, c byte) uint32 {
+	return (uint32(a) | uint32(b)<<8 | uint32(c)<<16) * 2654435761 >> 14
 }
 
 // next is the node behind n by c, 0 where there is none.
