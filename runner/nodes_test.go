@@ -101,3 +101,72 @@ func TestRetriesComeToTheSameOnOneNodeAndOnThree(t *testing.T) {
 		})
 	}
 }
+
+// Snapshots beside a real broker, on one node and on three: what one process left behind, another goes on from, and all are the fold.
+func TestSnapshotsOnOneNodeAndOnThree(t *testing.T) {
+	t.Parallel()
+	for name, logs := range nodes(t) {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			t.Cleanup(cancel)
+			b, s := setup(), shelve(t)
+			look := func(node int, want ...runner.SnapshotResult) {
+				t.Helper()
+				r := b.keeping(t, logs[node], 0, s, s.observe)
+				state, at := looked(t, r)
+				r.Settle()
+				require.Equal(t, want, s.since())
+				whole, head := snapshot(t, b.process(t, logs[0]))
+				require.Equal(t, head, at)
+				require.Empty(t, cmp.Diff(whole, state, withoutTexts))
+			}
+			writer := b.process(t, logs[0])
+			b.open(t, writer)
+			say := func(n int) {
+				_, err := writer.Run(ctx, b.command(fmt.Sprint("say ", n), words(fmt.Sprintf("Likes the number %d.", n))))
+				require.NoError(t, err)
+			}
+			for n := range 4 {
+				say(n)
+			}
+			look(1, runner.SnapshotSaved)
+			look(2, runner.SnapshotUsed)
+			for n := range 5 {
+				say(4 + n)
+				look(n%3, runner.SnapshotUsed)
+			}
+			s.exec(t, "UPDATE iris_snapshots.books SET position = position + 1")
+			look(2, runner.SnapshotUnreadable, runner.SnapshotSaved)
+
+			// Three processes write and keep at once, each through another node.
+			var group sync.WaitGroup
+			for node, log := range logs {
+				r := b.keeping(t, log, 2, s, s.observe)
+				t.Cleanup(r.Close)
+				for n := range 6 {
+					group.Go(func() {
+						command := b.command(fmt.Sprintf("race %d %d", node, n), words(fmt.Sprintf("Counts %d at node%d.", n, node)))
+						for {
+							_, err := r.Run(ctx, command)
+							if errors.Is(err, runner.ErrOutcomeUnknown) {
+								continue
+							}
+							if err != nil {
+								t.Errorf("race at node %d: %v", node, err)
+							}
+							return
+						}
+					})
+				}
+			}
+			group.Wait()
+			whole, head := snapshot(t, b.process(t, logs[0]))
+			require.Len(t, whole.Entries, 9+18)
+			for _, log := range logs {
+				state, at := snapshot(t, b.keeping(t, log, 2, s, s.observe))
+				require.Equal(t, head, at)
+				require.Empty(t, cmp.Diff(whole, state))
+			}
+		})
+	}
+}

@@ -39,6 +39,7 @@ type Log interface {
 	Append(ctx context.Context, org string, a events.Aggregate, expected uint64, body []byte) (uint64, error)
 	AppendTogether(ctx context.Context, org string, parts []eventlog.Part) ([]uint64, error)
 	Head(ctx context.Context, org string, a events.Aggregate) (uint64, error)
+	Newest(ctx context.Context, org string, a events.Aggregate) (eventlog.Message, error)
 	Load(ctx context.Context, org string, a events.Aggregate, after, upTo uint64) ([]eventlog.Message, error)
 }
 
@@ -175,6 +176,7 @@ type book[S any] struct {
 	mu       sync.Mutex
 	loaded   bool
 	partial  bool   // it came from a snapshot: texts may be missing
+	bare     bool   // a cold load folded all of it, and it is worth a first snapshot
 	saved    uint64 // version of the newest snapshot that this process knows of or has asked for
 	state    S
 	version  uint64

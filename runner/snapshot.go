@@ -50,6 +50,9 @@ type SnapshotObservation struct {
 
 const (
 	snapshotEvery = 256 // spec 9.4
+	// firstSnapshot: a book that has none gets its first as soon as a cold load had to fold so many commits, which takes as long as three
+	// loads with one. What is loaded while it is shorter, as every new member's is, is worth none.
+	firstSnapshot = 8
 	// snapshotShare: of a long book as much as a sixteenth lies between two, or all that is written of it would grow with its square.
 	snapshotShare = 16
 
@@ -60,7 +63,7 @@ const (
 // errSnapshot: the snapshot doesn't fit the stream. It never leaves the package.
 var errSnapshot = errors.New("snapshot_mismatch")
 
-// keeper reads and writes the snapshots of one kind. One is made at a time, apart from the live state: nobody waits for it.
+// keeper reads and writes the snapshots of one kind. One is made at a time, and nobody waits for it.
 type keeper[S any] struct {
 	form *form.Form[kept[S]]
 	name string
@@ -113,7 +116,8 @@ func (r *Runner[S, C]) Close() {
 	})
 }
 
-// cold loads a state that isn't there: head, snapshot and the member's keys each in one trip, side by side, and then what follows.
+// cold loads a state that isn't there: the newest message, the snapshot and the member's keys each in one trip, side by side, and then
+// what is missing. A snapshot that stands at the newest message needs nothing more.
 func (r *Runner[S, C]) cold(ctx context.Context, org string, a events.Aggregate, b *book[S]) error {
 	var found *kept[S]
 	var beside sync.WaitGroup
@@ -121,13 +125,13 @@ func (r *Runner[S, C]) cold(ctx context.Context, org string, a events.Aggregate,
 		beside.Go(func() { found = r.find(ctx, org, a) })
 	}
 	beside.Go(func() { r.warm(ctx, org, a) })
-	head, err := r.cfg.Log.Head(ctx, org, a)
+	newest, err := r.cfg.Log.Newest(ctx, org, a)
 	beside.Wait()
 	if err != nil {
 		return unavailable(err)
 	}
 	if found != nil {
-		err := r.resume(ctx, org, a, b, found, head)
+		err := r.resume(ctx, org, a, b, found, newest)
 		if err == nil {
 			r.snapshot(a, SnapshotUsed)
 		}
@@ -136,7 +140,11 @@ func (r *Runner[S, C]) cold(ctx context.Context, org string, a events.Aggregate,
 		}
 		r.discard(ctx, org, a, found.Position, SnapshotMismatch)
 	}
-	return r.load(ctx, org, a, b, head)
+	if err := r.load(ctx, org, a, b, newest.Sequence); err != nil {
+		return err
+	}
+	b.bare = b.version >= min(firstSnapshot, r.cfg.SnapshotEvery)
+	return nil
 }
 
 // warm fetches the member's keys ahead of need. What fails here fails there.
@@ -190,14 +198,18 @@ func (r *Runner[S, C]) snapshot(a events.Aggregate, result SnapshotResult) {
 }
 
 // resume goes on from a snapshot, in one batch with the message that it stands at: the stream has to have that very message there,
-// and what follows has to continue its chain. Else errSnapshot, and the first event is where to begin.
-func (r *Runner[S, C]) resume(ctx context.Context, org string, a events.Aggregate, b *book[S], found *kept[S], head uint64) error {
-	if found.Position == 0 || found.Position > head {
+// and what follows has to continue its chain. Else errSnapshot, and the first event is where to begin. Where the snapshot stands at the
+// newest message, that is the batch.
+func (r *Runner[S, C]) resume(ctx context.Context, org string, a events.Aggregate, b *book[S], found *kept[S], newest eventlog.Message) error {
+	if found.Position == 0 || found.Position > newest.Sequence {
 		return errSnapshot
 	}
-	messages, err := r.cfg.Log.Load(ctx, org, a, found.Position-1, head)
-	if err != nil {
-		return unavailable(err)
+	messages := []eventlog.Message{newest}
+	if found.Position < newest.Sequence {
+		var err error
+		if messages, err = r.cfg.Log.Load(ctx, org, a, found.Position-1, newest.Sequence); err != nil {
+			return unavailable(err)
+		}
 	}
 	if len(messages) == 0 || !found.standsAt(a, messages[0]) {
 		return errSnapshot
@@ -208,8 +220,8 @@ func (r *Runner[S, C]) resume(ctx context.Context, org string, a events.Aggregat
 		b.commands[c.ID] = remembered{c.Digest, c.Position, c.At}
 		b.oldest = append(b.oldest, c.ID)
 	}
-	b.partial, b.saved = r.decider.Texts != nil, found.Version
-	err = r.fold(ctx, a, b, messages[1:])
+	b.partial, b.bare, b.saved = r.decider.Texts != nil, false, found.Version
+	err := r.fold(ctx, a, b, messages[1:])
 	if errors.Is(err, ErrBroken) {
 		return errSnapshot // or the stream's own chain: the fold from the first event says so
 	}
@@ -224,11 +236,11 @@ func (k *kept[S]) standsAt(a events.Aggregate, m eventlog.Message) bool {
 	return err == nil && commit.Aggregate == a && commit.Version == k.Version
 }
 
-// keep has a snapshot made when it is time. b.mu is held; what is made is folded apart, so that no command waits for it. If another
-// is being made the next commit asks again.
+// keep has a snapshot made when it is time. b.mu is held, and no command waits: the first of a small book is written down here, which
+// takes microseconds, and a long book is folded apart. If another is being made the next commit asks again.
 func (r *Runner[S, C]) keep(org string, a events.Aggregate, b *book[S]) {
 	k := r.keeper
-	if k == nil || b.version < b.saved+max(r.cfg.SnapshotEvery, b.version/snapshotShare) {
+	if k == nil || !b.bare && b.version < b.saved+max(r.cfg.SnapshotEvery, b.version/snapshotShare) {
 		return
 	}
 	select {
@@ -236,51 +248,77 @@ func (r *Runner[S, C]) keep(org string, a events.Aggregate, b *book[S]) {
 	default:
 		return
 	}
-	b.saved = b.version // asked for: if it fails, the next is tried when it would have been time again
+	var made *written
+	if b.bare && b.version <= r.cfg.SnapshotEvery {
+		made = r.write(b)
+	}
+	b.bare, b.saved = false, b.version // asked for: if it fails, the next is tried when it would have been time again
 	position := b.position
 	k.working.Go(func() {
 		defer func() { <-k.turn }()
 		ctx, cancel := context.WithTimeout(k.ctx, snapshotWork)
 		defer cancel()
-		saved, err := r.make(ctx, org, a, position)
+		err := error(nil)
+		if made == nil {
+			made, err = r.make(ctx, org, a, position)
+		}
+		if err == nil && made != nil {
+			err = r.save(ctx, org, a, made)
+		}
 		switch {
 		case err != nil && k.ctx.Err() == nil:
 			r.snapshot(a, SnapshotFailed)
-		case saved:
+		case err == nil && made != nil:
 			r.snapshot(a, SnapshotSaved)
 		}
 	})
 }
 
-// make folds up to a position, from the snapshot before where there is one, and saves what came of it. It tells whether anything was
-// to be saved: another process may have been here.
-func (r *Runner[S, C]) make(ctx context.Context, org string, a events.Aggregate, position uint64) (bool, error) {
+// make folds up to a position, from the snapshot before where there is one, and writes down what came of it: nil where nothing is to be
+// saved, as another process may have been here.
+func (r *Runner[S, C]) make(ctx context.Context, org string, a events.Aggregate, position uint64) (*written, error) {
 	b := &book[S]{}
 	if found := r.find(ctx, org, a); found != nil {
 		if found.Position >= position {
-			return false, nil
+			return nil, nil
 		}
-		if err := r.resume(ctx, org, a, b, found, position); err != nil && !errors.Is(err, errSnapshot) {
-			return false, err
+		upTo := eventlog.Message{Sequence: position}
+		if err := r.resume(ctx, org, a, b, found, upTo); err != nil && !errors.Is(err, errSnapshot) {
+			return nil, err
 		}
 	}
 	if !b.loaded {
 		if err := r.load(ctx, org, a, b, position); err != nil {
-			return false, err
+			return nil, err
 		}
 	}
 	if b.version < b.saved+r.cfg.SnapshotEvery {
-		return false, nil
+		return nil, nil
 	}
+	return r.write(b), nil
+}
+
+// written is a snapshot that isn't sealed yet.
+type written struct {
+	version, position uint64
+	plain             []byte
+	err               error
+}
+
+func (r *Runner[S, C]) write(b *book[S]) *written {
 	plain, err := r.keeper.form.Write(nil, b.kept())
-	if err != nil {
-		return false, fmt.Errorf("write a snapshot of %s at %d: %w", a.Kind, position, err)
+	return &written{b.version, b.position, plain, err}
+}
+
+func (r *Runner[S, C]) save(ctx context.Context, org string, a events.Aggregate, w *written) error {
+	if w.err != nil {
+		return fmt.Errorf("write a snapshot of %s at %d: %w", a.Kind, w.position, w.err)
 	}
-	box, err := r.cfg.Keys.Seal(ctx, registerOf(org, a), r.keeper.bound(org, a, b.version, b.position), plain)
+	box, err := r.cfg.Keys.Seal(ctx, registerOf(org, a), r.keeper.bound(org, a, w.version, w.position), w.plain)
 	if err != nil {
-		return false, fmt.Errorf("seal a snapshot of %s at %d: %w", a.Kind, position, err)
+		return fmt.Errorf("seal a snapshot of %s at %d: %w", a.Kind, w.position, err)
 	}
-	return true, r.cfg.Snapshots.Save(ctx, org, a, r.keeper.name, b.version, b.position, box)
+	return r.cfg.Snapshots.Save(ctx, org, a, r.keeper.name, w.version, w.position, box)
 }
 
 func (b *book[S]) kept() *kept[S] {

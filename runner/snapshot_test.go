@@ -201,6 +201,92 @@ func TestAColdLoadReadsTheTailOnly(t *testing.T) {
 	require.Equal(t, []runner.SnapshotResult{runner.SnapshotUsed}, s.since())
 }
 
+// looked is the state as a cold load has it, which may be without texts.
+func looked(t require.TestingT, r *members) (state member.State, position uint64) {
+	require.NoError(t, r.Look(context.Background(), org, events.Member(person), func(s *member.State, at uint64) error {
+		state, position = *s, at
+		return nil
+	}))
+	return state, position
+}
+
+// A cold load that had to fold a short book leaves a snapshot behind, and the next reads nothing of the stream but its newest message.
+// Shorter ones are worth none, and the second comes when any second would.
+func TestAShortBookGetsItsFirstSnapshotEarly(t *testing.T) {
+	t.Parallel()
+	b, s := setup(), shelve(t)
+	log := &counting{Log: b.log}
+	look := func(want ...runner.SnapshotResult) {
+		t.Helper()
+		log.loads = nil
+		r := b.keeping(t, log, 0, s, s.observe)
+		state, at := looked(t, r)
+		r.Settle()
+		require.Equal(t, want, s.since())
+		whole, head := snapshot(t, b.process(t, b.log))
+		require.Equal(t, head, at)
+		require.Empty(t, cmp.Diff(whole, state, withoutTexts))
+	}
+	writer := b.keeping(t, b.log, 0, s, s.observe)
+	say := func(n int) {
+		_, err := writer.Run(t.Context(), b.command(fmt.Sprint("say ", n), words(fmt.Sprintf("Likes the number %d.", n))))
+		require.NoError(t, err)
+	}
+	b.open(t, writer)
+	for n := range 3 {
+		say(n)
+	}
+	look()
+	say(3)
+	writer.Settle()
+	require.Empty(t, s.since(), "who had the book from its first event on has no cold load to save")
+	look(runner.SnapshotSaved)
+	look(runner.SnapshotUsed)
+	require.Empty(t, log.loads)
+	version, position, _ := s.kept(t)
+	require.EqualValues(t, 8, version)
+	for n := range 5 {
+		say(4 + n)
+	}
+	look(runner.SnapshotUsed)
+	require.Equal(t, []uint64{position - 1}, log.loads)
+	version, _, _ = s.kept(t)
+	require.EqualValues(t, 8, version)
+}
+
+// A stream whose newest message is another than the snapshot was made of, at the same place and of the same version.
+func TestAFirstSnapshotIsHeldAgainstTheNewestMessage(t *testing.T) {
+	t.Parallel()
+	b, s := setup(), shelve(t)
+	r := b.keeping(t, b.log, 0, s, s.observe)
+	b.open(t, r)
+	for n := range 4 {
+		_, err := r.Run(t.Context(), b.command(fmt.Sprint("told ", n), words(fmt.Sprintf("Likes the number %d.", n))))
+		require.NoError(t, err)
+	}
+	first := b.keeping(t, b.log, 0, s, s.observe)
+	looked(t, first)
+	first.Settle()
+	require.Equal(t, []runner.SnapshotResult{runner.SnapshotSaved}, s.since())
+
+	old := eventlog.NewMemory(org)
+	messages, err := b.log.Load(t.Context(), org, events.Member(person), 0, 8)
+	require.NoError(t, err)
+	for n, m := range messages[:7] {
+		_, err = old.Append(t.Context(), org, events.Member(person), uint64(n), m.Body)
+		require.NoError(t, err)
+	}
+	b.log = old
+	_, err = b.process(t, b.log).Run(t.Context(), b.command("another", words("Likes another number.")))
+	require.NoError(t, err)
+	second := b.keeping(t, b.log, 0, s, s.observe)
+	state, _ := looked(t, second)
+	second.Settle()
+	whole, _ := snapshot(t, b.process(t, b.log))
+	require.Empty(t, cmp.Diff(whole, state))
+	require.Equal(t, []runner.SnapshotResult{runner.SnapshotMismatch, runner.SnapshotSaved}, s.since())
+}
+
 type counting struct {
 	runner.Log
 	mu    sync.Mutex

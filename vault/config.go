@@ -92,7 +92,8 @@ func (c Config) pool() (*pgxpool.Config, error) {
 	}
 	set := pool.ConnConfig.RuntimeParams
 	set["application_name"] = "iris-vault"
-	set["synchronous_commit"] = "on" // a row is durable before its id is handed out
+	set["synchronous_commit"] = "on"              // a row is durable before its id is handed out
+	set["plan_cache_mode"] = "force_generic_plan" // all of it is found by its key: a plan for each value takes longer than the query
 	set["statement_timeout"] = "8000"
 	set["idle_in_transaction_session_timeout"] = "30000"
 	pool.MaxConnLifetimeJitter = 5 * time.Minute

@@ -96,6 +96,10 @@ func (f *Faulty) Head(ctx context.Context, org string, a events.Aggregate) (uint
 	return fail(f, OpHead, func() (uint64, error) { return f.Log.Head(ctx, org, a) })
 }
 
+func (f *Faulty) Newest(ctx context.Context, org string, a events.Aggregate) (Message, error) {
+	return fail(f, OpHead, func() (Message, error) { return f.Log.Newest(ctx, org, a) })
+}
+
 func (f *Faulty) Load(ctx context.Context, org string, a events.Aggregate, after, upTo uint64) ([]Message, error) {
 	return fail(f, OpLoad, func() ([]Message, error) { return f.Log.Load(ctx, org, a, after, upTo) })
 }

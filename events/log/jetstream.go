@@ -146,17 +146,22 @@ func (l *JetStream) ready(ctx context.Context) error {
 	return nil
 }
 
-// Head asks the leader: a replica's direct get isn't read-after-write (spec 9.2).
 func (l *JetStream) Head(ctx context.Context, org string, a events.Aggregate) (uint64, error) {
+	msg, err := l.Newest(ctx, org, a)
+	return msg.Sequence, err
+}
+
+// Newest asks the leader: a replica's direct get isn't read-after-write (spec 9.2).
+func (l *JetStream) Newest(ctx context.Context, org string, a events.Aggregate) (Message, error) {
 	subject, err := subjectOf(org, a)
 	if err != nil {
-		return 0, err
+		return Message{}, err
 	}
 	msg, err := l.leaderGet(ctx, events.StreamFor(org), getRequest{LastFor: subject})
 	if errors.Is(err, ErrNotFound) {
-		return 0, nil
+		return Message{}, nil
 	}
-	return msg.Sequence, err
+	return msg, err
 }
 
 func (l *JetStream) At(ctx context.Context, stream string, sequence uint64) (Message, error) {

@@ -50,6 +50,8 @@ type Log interface {
 	AppendFence(ctx context.Context, org string, a events.Aggregate, head uint64, body []byte) (sequence uint64, err error)
 	// Head is the aggregate's last sequence, from the leader; 0 when it has none.
 	Head(ctx context.Context, org string, a events.Aggregate) (uint64, error)
+	// Newest is the aggregate's last message, from the leader; its sequence is 0 when it has none.
+	Newest(ctx context.Context, org string, a events.Aggregate) (Message, error)
 	// Load reads the aggregate's messages with after < sequence ≤ upTo, in order. The last stands at upTo (a head), or it fails.
 	Load(ctx context.Context, org string, a events.Aggregate, after, upTo uint64) ([]Message, error)
 	// At reads one message of a stream by its sequence.

@@ -187,6 +187,14 @@ func (m *Memory) Head(ctx context.Context, org string, a events.Aggregate) (uint
 	return s.heads[subject], ctx.Err()
 }
 
+func (m *Memory) Newest(ctx context.Context, org string, a events.Aggregate) (Message, error) {
+	head, err := m.Head(ctx, org, a)
+	if err != nil || head == 0 {
+		return Message{}, err
+	}
+	return m.At(ctx, events.StreamFor(org), head)
+}
+
 func (m *Memory) Load(ctx context.Context, org string, a events.Aggregate, after, upTo uint64) ([]Message, error) {
 	subject, err := subjectOf(org, a)
 	if err != nil {

@@ -114,6 +114,7 @@ type run struct {
 	ada      acts.Caller // her assistant; the organisation's stream is projected
 	page     acts.Caller // she herself
 	alone    acts.Caller // nobody follows this one's
+	other    book        // a short one, that a process looks at to have nothing of the one that is measured
 	count    atomic.Int64
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"iris.example/iris/internal/embedded"
+	"iris.example/iris/runner"
 )
 
 // BenchmarkCommit and BenchmarkTogether are figures of `iris bench` alone, to look at with -cpuprofile and -blockprofile.
@@ -30,21 +31,35 @@ func BenchmarkTogether(b *testing.B) {
 	}
 }
 
-// BenchmarkCold is a cold load, small and large.
+// BenchmarkCold is a cold load: of a small book before its first snapshot, with it, and with some events after it; and of a large one.
 func BenchmarkCold(b *testing.B) {
 	r, ctx := measuring(b)
 	r.cfg = Config{Rounds: 5, Each: 20}
-	for name, size := range map[string]uint64{"small": smallBook, "large": largeBook} {
-		k, err := r.write(ctx, name, size)
+	var err error
+	r.other, err = r.write(ctx, "other", 0)
+	require.NoError(b, err)
+	small, err := r.write(ctx, "small", smallBook)
+	require.NoError(b, err)
+	load := func(name string, k book, snapshots runner.Snapshots) {
+		p, err := r.process(snapshots)
 		require.NoError(b, err)
+		defer p.Close()
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				_, err := r.cold(ctx, k)
+				_, _, err := r.cold(ctx, p, k)
 				require.NoError(b, err)
 			}
 		})
 	}
+	load("folded", small, unsaved{r.instance.Snapshots})
+	require.NoError(b, r.first(ctx, small))
+	load("snapshot", small, r.instance.Snapshots)
+	require.NoError(b, r.grow(ctx, &small, smallBook+tailOfSmall))
+	load("tail", small, r.instance.Snapshots)
+	large, err := r.write(ctx, "large", largeBook)
+	require.NoError(b, err)
+	load("large", large, r.instance.Snapshots)
 }
 
 func measuring(b *testing.B) (*run, context.Context) {

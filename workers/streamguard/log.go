@@ -17,6 +17,7 @@ type Appender interface {
 	AppendAccess(ctx context.Context, org, subject string, body []byte) (uint64, error)
 	AppendFence(ctx context.Context, org string, a events.Aggregate, head uint64, body []byte) (uint64, error)
 	Head(ctx context.Context, org string, a events.Aggregate) (uint64, error)
+	Newest(ctx context.Context, org string, a events.Aggregate) (log.Message, error)
 	Load(ctx context.Context, org string, a events.Aggregate, after, upTo uint64) ([]log.Message, error)
 }
 

@@ -58,6 +58,7 @@ var rules = map[string]func(s *suite){
 	"a load that can't end at its head fails":         loadShort,
 	"a long aggregate loads in order":                 loadLong,
 	"an aggregate without a commit has head 0":        headOfNothing,
+	"the newest message is the one at the head":       newest,
 	"interleaved aggregates keep apart":               interleaved,
 	"organisations keep apart":                        isolation,
 	"access envelopes need no expectation":            access,
@@ -421,6 +422,27 @@ func headOfNothing(s *suite) {
 	s.fill(newMember(), 2)
 	require.Zero(s, s.head(newMember()))
 	require.Zero(s, s.head(events.Organisation()))
+	nothing, err := s.Log.Newest(s.ctx, s.org, newMember())
+	require.NoError(s, err)
+	require.Zero(s, nothing)
+}
+
+// newest is what Load would bring last, whole; and of this aggregate only.
+func newest(s *suite) {
+	member := newMember()
+	at := s.fill(member, 3)
+	s.append(newMember(), 0, "x")
+	loaded, err := s.Log.Load(s.ctx, s.org, member, at[1], at[2])
+	require.NoError(s, err)
+	got, err := s.Log.Newest(s.ctx, s.org, member)
+	require.NoError(s, err)
+	require.Equal(s, loaded[0], got)
+	for _, other := range s.Others {
+		next := s.append(member, s.head(member), "seen at once, whoever is asked")
+		got, err := other.Newest(s.ctx, s.org, member)
+		require.NoError(s, err)
+		require.Equal(s, next, got.Sequence)
+	}
 }
 
 func interleaved(s *suite) {
@@ -730,6 +752,7 @@ func missingStream(s *suite) {
 		_, calls["fence"] = s.Log.AppendFence(s.ctx, org, member, 0, []byte("x"))
 		_, calls["together"] = s.Log.AppendTogether(s.ctx, org, []log.Part{{Aggregate: member, Body: []byte("x")}, {Aggregate: newMember(), Body: []byte("x")}})
 		_, calls["head"] = s.Log.Head(s.ctx, org, member)
+		_, calls["newest"] = s.Log.Newest(s.ctx, org, member)
 		_, calls["load"] = s.Log.Load(s.ctx, org, member, 0, 1)
 		_, calls["at"] = s.Log.At(s.ctx, events.StreamFor(org), 1)
 		_, calls["last"] = s.Log.Last(s.ctx, events.StreamFor(org))
@@ -816,6 +839,8 @@ func cancelled(s *suite) {
 	member := newMember()
 	_, err := s.Log.Append(ctx, s.org, member, 0, []byte("x"))
 	require.ErrorIs(s, err, log.ErrUnavailable, "nothing was sent")
+	require.ErrorIs(s, err, context.Canceled)
+	_, err = s.Log.Newest(ctx, s.org, member)
 	require.ErrorIs(s, err, context.Canceled)
 	_, err = s.Log.Head(ctx, s.org, member)
 	require.ErrorIs(s, err, context.Canceled)
