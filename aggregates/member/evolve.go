@@ -98,24 +98,26 @@ func (s *State) begin(e events.Entry, r events.Recorded, body events.Secret[stri
 		CreatedAt: r.RecordedAt, UpdatedAt: r.RecordedAt, Provenance: []Provenance{provenance(r)},
 	}
 	entry.say(body, r)
+	_, known := s.Entries[e.MemoryID] // which only a stream that was changed can bring about
 	s.Entries[e.MemoryID] = entry
-	s.index(entry)
+	s.index(entry, !known)
 	s.endsWithSession(entry)
 	return entry
 }
 
-// index notes where to look for an entry. It is never taken out again: whoever looks checks what is so.
-func (s *State) index(e *Entry) {
+// index notes where to look for an entry, once. It is never taken out again: whoever looks checks what is so. What is new can't stand
+// there yet, and isn't looked for: thousands may be about one thing.
+func (s *State) index(e *Entry, isNew bool) {
 	if text := e.Details.Prints.Text; text != "" {
-		note(s.ByText, text, e.MemoryID)
+		note(s.ByText, text, e.MemoryID, isNew)
 	}
 	if about := e.about(); about != "" {
-		note(s.ByAbout, about, e.MemoryID)
+		note(s.ByAbout, about, e.MemoryID, isNew)
 	}
 }
 
-func note(index map[string][]events.ID, key string, id events.ID) {
-	if !slices.Contains(index[key], id) {
+func note(index map[string][]events.ID, key string, id events.ID, isNew bool) {
+	if isNew || !slices.Contains(index[key], id) {
 		index[key] = append(index[key], id)
 	}
 }
@@ -149,7 +151,7 @@ func (s *State) keep(e *Entry, k *events.MemoryKept, r events.Recorded) {
 	if k.Details != nil {
 		e.Details = k.Details.Plain
 	}
-	s.index(e)
+	s.index(e, false)
 }
 
 func (s *State) keepAhead(e *Entry, k *events.MemoryAutoKept) {

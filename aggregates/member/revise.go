@@ -246,7 +246,7 @@ func (s *State) reviseText(e *Entry, r *events.MemoryRevised, in events.Recorded
 	e.say(r.Body, in)
 	e.Labels, e.LabelsCommitment = r.Labels.Plain, r.Labels.Sealed.Commitment
 	e.Details = r.Details.Plain
-	s.index(e)
+	s.index(e, false)
 }
 
 // pauseEntry: the suppressions of other reasons are set by nothing yet; when they are, this slot is no longer the pause's alone.
