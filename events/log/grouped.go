@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"iris.example/iris/events"
 )
 
@@ -15,7 +17,10 @@ import (
 // so that the broker never waits for one of them. Each keeps its own expectation on its own literal subject. A batch that is
 // refused stored nothing, so its members go alone, and the one that was stale hears it alone.
 //
-// A lone writer pays nothing: its append goes straight through.
+// A batch is opened with the first of them and closed with the last: the broker makes ready what it stages a batch in, most of a
+// batch's cost, while the others are still being decided.
+//
+// A lone writer pays nothing: its append goes straight through, but for one that comes right after many.
 type Grouped struct {
 	*JetStream
 
@@ -28,8 +33,11 @@ type Grouped struct {
 type line struct {
 	busy    bool // somebody appends; what comes now waits
 	queue   []*waiting
+	lately  int           // how many went together last: as many may be about to come again
 	arrived chan struct{} // told of what comes while a group gathers
 }
+
+func newLine() *line { return &line{arrived: make(chan struct{}, 1)} }
 
 // waiting is one append. turn is sent once.
 type waiting struct {
@@ -46,7 +54,10 @@ type turn struct {
 	alone    *sync.WaitGroup
 }
 
-const maxGroup = 100 // of the broker's 1000; more would only make the first wait for the last
+const (
+	maxGroup = 100 // of the broker's 1000; more would only make the first wait for the last
+	opensAt  = 4   // how many have to wait before a batch is opened on the chance of more
+)
 
 // NewGrouped groups the appends of a log.
 func NewGrouped(l *JetStream) *Grouped {
@@ -63,20 +74,20 @@ func (g *Grouped) Append(ctx context.Context, org string, a events.Aggregate, ex
 	g.mu.Lock()
 	l := g.lines[org]
 	if l == nil {
-		l = &line{arrived: make(chan struct{}, 1)}
+		l = newLine()
 		g.lines[org] = l
 	}
-	if !l.busy {
+	if !l.busy && !g.costs.worthABatch(l.lately) {
 		l.busy = true
 		g.mu.Unlock()
 		defer g.next(org, l)
 		return g.JetStream.Append(ctx, org, a, expected, body)
 	}
 	w := &waiting{a, expected, body, make(chan turn, 1)}
-	l.queue = append(l.queue, w)
-	select {
-	case l.arrived <- struct{}{}:
-	default:
+	l.join(w)
+	if !l.busy {
+		l.busy = true
+		go g.carry(org, l)
 	}
 	g.mu.Unlock()
 	select {
@@ -110,83 +121,76 @@ func (g *Grouped) next(org string, l *line) {
 	go g.carry(org, l)
 }
 
+func (l *line) join(w *waiting) {
+	l.queue = append(l.queue, w)
+	select {
+	case l.arrived <- struct{}{}:
+	default:
+	}
+}
+
 // carry lets append until nothing waits.
 func (g *Grouped) carry(org string, l *line) {
 	for {
-		together := g.gather(l)
-		group := g.take(l)
-		if len(group) == 0 {
+		group, many := g.take(l)
+		switch {
+		case len(group.waiting) == 0:
 			return
-		}
-		if !together || !g.batch(org, group) {
-			g.alone(group)
+		case many:
+			g.together(org, l, group)
+		default:
+			g.alone(group.waiting)
 		}
 	}
 }
 
-// gather says whether what waits goes in a batch, after waiting for more while that pays: the batch carries more a second as long
-// as the next one comes sooner than the time that a batch now would take for each of its own.
-func (g *Grouped) gather(l *line) bool {
-	waits, batch, worth := g.look(l)
-	if !worth {
-		return false
-	}
-	latest := time.After(batch)
-	for waits < maxGroup {
-		soon := time.NewTimer(batch / time.Duration(waits))
-		select {
-		case <-l.arrived:
-			soon.Stop()
-		case <-soon.C:
-			return true
-		case <-latest:
-			soon.Stop()
-			return true
-		}
-		waits, _, _ = g.look(l)
-		if waits == 0 { // all were withdrawn
-			return false
-		}
-	}
-	return true
+// group is what goes together, no aggregate twice: a batch may hold one expectation for a subject.
+type group struct {
+	waiting []*waiting
+	taken   map[events.Aggregate]bool
 }
 
-// look says how many could go together, and what a batch of them would cost. Those that race for one aggregate count once: only one
-// of them can be in a batch.
-func (g *Grouped) look(l *line) (waits int, batch time.Duration, worth bool) {
+// take takes what waits, and says whether it is worth a batch: as it is, or with those that are about to come. Empty: the line is
+// free again.
+func (g *Grouped) take(l *line) (taken *group, many bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	taken = &group{taken: map[events.Aggregate]bool{}}
+	l.hand(taken)
+	n := len(taken.waiting)
+	if l.busy = n > 0; !l.busy {
+		return taken, false
+	}
+	many = g.costs.worthABatch(max(n, l.lately))
+	l.lately = n
+	return taken, many
+}
+
+// more adds what has come since.
+func (g *Grouped) more(l *line, to *group) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	l.hand(to)
+	l.lately = len(to.waiting)
+}
+
+// hand moves what may go with a group from the queue to it.
+func (l *line) hand(to *group) {
 	select {
-	case <-l.arrived: // of those that are counted now
+	case <-l.arrived: // of those that are seen now
 	default:
 	}
-	different := map[events.Aggregate]bool{}
+	rest := l.queue[:0]
 	for _, w := range l.queue {
-		if different[w.aggregate] = true; len(different) == maxGroup {
-			break
-		}
-	}
-	waits = len(different)
-	return waits, g.costs.batch, g.costs.worthABatch(waits)
-}
-
-// take takes what waits, no aggregate twice: a batch may hold one expectation for a subject. Empty: the line is free again.
-func (g *Grouped) take(l *line) []*waiting {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	var group, rest []*waiting
-	taken := map[events.Aggregate]bool{}
-	for _, w := range l.queue {
-		if len(group) == maxGroup || taken[w.aggregate] {
+		if len(to.waiting) == maxGroup || to.taken[w.aggregate] {
 			rest = append(rest, w)
 			continue
 		}
-		taken[w.aggregate] = true
-		group = append(group, w)
+		to.taken[w.aggregate] = true
+		to.waiting = append(to.waiting, w)
 	}
+	clear(l.queue[len(rest):])
 	l.queue = rest
-	l.busy = len(group) > 0
-	return group
 }
 
 // withdraw takes back what hasn't been taken.
@@ -216,35 +220,122 @@ func (g *Grouped) alone(group []*waiting) {
 	g.costs.wentAlone(len(group), time.Since(began))
 }
 
-// batch appends the group as one. False: it was refused and stored nothing, for whatever reason; going alone will tell.
-func (g *Grouped) batch(org string, group []*waiting) bool {
+// together appends the group, and who joins it, as one batch. Where too few join for one, or it is refused, whatever the reason, nothing
+// is stored, and going alone will tell.
+func (g *Grouped) together(org string, l *line, to *group) {
+	ctx := context.Background() // of all of them; each step has its time
 	stream := events.StreamFor(org)
-	began := time.Now()
-	last, err := g.publishBatch(context.Background(), stream, org, partsOf(group))
-	if err != nil && !errors.Is(err, ErrAmbiguous) {
-		return false
+	b := &opening{batch: g.newBatch(stream, org)}
+	defer b.close()
+	if err := g.gather(ctx, l, b, to); err != nil || b.parts == 0 {
+		g.alone(to.waiting)
+		return
 	}
-	took := time.Since(began)
-	g.config.Observe(Published{ToLedger, len(group), took, err})
+	began := time.Now()
+	last, err := b.commit(ctx)
+	if err != nil && !errors.Is(err, ErrAmbiguous) {
+		g.alone(to.waiting)
+		return
+	}
+	took := b.staging + time.Since(began)
+	if b.staged != nil { // nobody waited for it
+		took = time.Since(b.began)
+	}
+	g.config.Observe(Published{ToLedger, len(to.waiting), took, err})
 	if err == nil {
 		g.mu.Lock()
 		g.costs.wentTogether(took)
 		g.mu.Unlock()
 	}
-	for i, w := range group {
+	for i, w := range to.waiting {
 		if err != nil {
 			w.turn <- turn{err: fmt.Errorf("append to %s: %w", stream, err)}
 			continue
 		}
-		w.turn <- turn{sequence: last - uint64(len(group)-1-i)}
+		w.turn <- turn{sequence: last - uint64(len(to.waiting)-1-i)}
 	}
-	return true
 }
 
-func partsOf(group []*waiting) []Part {
-	parts := make([]Part, len(group))
-	for i, w := range group {
-		parts[i] = Part{w.aggregate, w.expected, w.body}
+// opening is a batch that others still join.
+type opening struct {
+	*batch
+	sent    int
+	began   time.Time
+	sub     *nats.Subscription
+	staged  chan *nats.Msg // the broker has the first part; nil before it is sent, and once this is known
+	staging time.Duration  // what that took, and no longer than until the commit
+}
+
+// gather sends what joins the group, from opensAt on, until the broker has staged the first and waiting for another doesn't pay.
+func (g *Grouped) gather(ctx context.Context, l *line, b *opening, to *group) error {
+	cost := g.batchCost()
+	latest := time.Now().Add(cost)
+	soon := time.NewTimer(cost)
+	defer soon.Stop()
+	for {
+		if err := b.send(ctx, to.waiting); err != nil {
+			return err
+		}
+		if len(to.waiting) == maxGroup {
+			return nil
+		}
+		soon.Reset(b.patience(len(to.waiting), cost, latest))
+		select {
+		case <-l.arrived:
+			g.more(l, to)
+		case <-b.staged:
+			b.staged, b.staging = nil, time.Since(b.began)
+			latest = time.Now().Add(cost)
+		case <-soon.C:
+			return nil
+		}
 	}
-	return parts
+}
+
+// patience is how long to wait for another: the batch carries more a second as long as the next one comes sooner than the time that a
+// batch takes for each of its own. While the broker stages it, waiting costs nothing.
+func (b *opening) patience(n int, cost time.Duration, latest time.Time) time.Duration {
+	if b.staged != nil {
+		return b.log.config.WriteTimeout
+	}
+	return min(cost/time.Duration(max(n, opensAt)), time.Until(latest))
+}
+
+// send sends what was not sent yet, all but the newest.
+func (b *opening) send(ctx context.Context, group []*waiting) error {
+	if len(group) < opensAt {
+		return nil
+	}
+	if b.sub == nil {
+		if err := b.listen(); err != nil {
+			return err
+		}
+	}
+	for ; b.sent < len(group); b.sent++ {
+		w := group[b.sent]
+		if err := b.add(ctx, Part{w.aggregate, w.expected, w.body}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *opening) listen() (err error) {
+	b.began, b.reply, b.staged = time.Now(), b.log.conn.NewInbox(), make(chan *nats.Msg, 1)
+	if b.sub, err = b.log.conn.ChanSubscribe(b.reply, b.staged); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return nil
+}
+
+func (b *opening) close() {
+	if b.sub != nil {
+		_ = b.sub.Unsubscribe()
+	}
+}
+
+func (g *Grouped) batchCost() time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.costs.batch
 }

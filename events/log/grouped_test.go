@@ -38,7 +38,8 @@ func someone() events.Aggregate { return events.Member(events.ID(uuid.NewString(
 func hold(g *Grouped, org string) (release func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	l := &line{busy: true, arrived: make(chan struct{}, 1)}
+	l := newLine()
+	l.busy = true
 	g.lines[org] = l
 	return func() { g.next(org, l) }
 }
@@ -111,6 +112,75 @@ func TestGroupedStoresWhatWaits(t *testing.T) {
 			require.Equal(t, want, last, "nothing is stored twice, and nothing of a refused batch")
 		})
 	}
+}
+
+// After many, as many are taken to come again. Where fewer come they go all the same, alone or in the batch that was opened for them.
+func TestGroupedAfterMany(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, opensAt - 1, opensAt, 10} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			g := grouped(t, true)
+			release := hold(g, "acme")
+			release()
+			g.mu.Lock()
+			g.lines["acme"].lately = maxGroup
+			g.mu.Unlock()
+			sequences := make([]uint64, n)
+			var group sync.WaitGroup
+			for i := range n {
+				group.Go(func() {
+					var err error
+					if sequences[i], err = g.Append(context.Background(), "acme", someone(), 0, fmt.Append(nil, i)); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			group.Wait()
+			for i, sequence := range sequences {
+				message, err := g.At(context.Background(), events.StreamFor("acme"), sequence)
+				require.NoError(t, err)
+				require.Equal(t, fmt.Sprint(i), string(message.Body))
+			}
+			last, err := g.Last(context.Background(), events.StreamFor("acme"))
+			require.NoError(t, err)
+			require.EqualValues(t, n, last, "each stands there once")
+		})
+	}
+}
+
+// A batch that others may still join is closed by a stale one as one that was whole from the start.
+func TestGroupedOpenedAndStale(t *testing.T) {
+	t.Parallel()
+	g := grouped(t, true)
+	ctx := context.Background()
+	stale := someone()
+	_, err := g.Append(ctx, "acme", stale, 0, []byte("0"))
+	require.NoError(t, err)
+	hold(g, "acme")()
+	g.mu.Lock()
+	g.lines["acme"].lately = maxGroup
+	g.mu.Unlock()
+	var group sync.WaitGroup
+	errs := make([]error, 3*opensAt)
+	for i := range errs {
+		a := someone()
+		if i == opensAt {
+			a = stale
+		}
+		group.Go(func() { _, errs[i] = g.Append(ctx, "acme", a, 0, []byte("1")) })
+	}
+	group.Wait()
+	for i, err := range errs {
+		if i == opensAt {
+			require.ErrorIs(t, err, ErrConflict)
+			continue
+		}
+		require.NoError(t, err)
+	}
+	last, err := g.Last(ctx, events.StreamFor("acme"))
+	require.NoError(t, err)
+	require.EqualValues(t, len(errs), last)
 }
 
 func TestGroupedTakesBackWhatIsNotSent(t *testing.T) {

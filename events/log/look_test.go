@@ -13,19 +13,17 @@ func TestRacersAreNotABatch(t *testing.T) {
 	t.Parallel()
 	g := NewGrouped(&JetStream{})
 	waiters := func(different int) *line {
-		l := &line{arrived: make(chan struct{}, 1)}
+		l := newLine()
 		for i := range 60 {
-			l.queue = append(l.queue, &waiting{aggregate: events.Role(string(rune('a' + i%different)))})
+			l.join(&waiting{aggregate: events.Role(string(rune('a' + i%different)))})
 		}
 		return l
 	}
-	waits, _, worth := g.look(waiters(1))
-	require.Equal(t, 1, waits)
-	require.False(t, worth)
-	require.Len(t, g.take(waiters(1)), 1)
+	taken, many := g.take(waiters(1))
+	require.Len(t, taken.waiting, 1)
+	require.False(t, many)
 
-	waits, _, worth = g.look(waiters(20))
-	require.Equal(t, 20, waits)
-	require.True(t, worth)
-	require.Len(t, g.take(waiters(20)), 20)
+	taken, many = g.take(waiters(20))
+	require.Len(t, taken.waiting, 20)
+	require.True(t, many)
 }

@@ -63,29 +63,62 @@ func checkParts(org string, parts []Part) ([]string, error) {
 
 // publishBatch sends all but the last without waiting; the last commits, and its answer speaks for all (ADR-50).
 func (l *JetStream) publishBatch(ctx context.Context, stream, org string, parts []Part) (last uint64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, l.config.WriteTimeout)
-	defer cancel()
-	if err := l.ready(ctx); err != nil {
-		return 0, err
-	}
-	id := nuid.Next()
-	var commit *nats.Msg
-	for i, p := range parts {
-		commit = &nats.Msg{Subject: events.Subject(org, p.Aggregate), Data: p.Body, Header: nats.Header{
-			jetstream.ExpectedLastSubjSeqHeader: {strconv.FormatUint(p.Expected, 10)},
-			"Nats-Batch-Id":                     {id},
-			"Nats-Batch-Sequence":               {strconv.Itoa(i + 1)},
-		}}
-		if i < len(parts)-1 {
-			if err := l.conn.PublishMsg(commit); err != nil {
-				return 0, fmt.Errorf("%w: %w", ErrUnavailable, err) // without its commit a batch is nothing
-			}
+	b := l.newBatch(stream, org)
+	for _, p := range parts {
+		if err := b.add(ctx, p); err != nil {
+			return 0, err
 		}
 	}
-	commit.Header["Nats-Batch-Commit"] = []string{"1"}
-	reply, err := l.conn.RequestMsgWithContext(ctx, commit)
+	return b.commit(ctx)
+}
+
+// batch is an atomic batch whose messages are sent as they come. Its newest is held back, to carry the commit.
+type batch struct {
+	log         *JetStream
+	stream, org string
+	id          string
+	parts       int
+	held        *nats.Msg
+	reply       string // where the broker says that it has the first; empty: nobody asks
+}
+
+func (l *JetStream) newBatch(stream, org string) *batch {
+	return &batch{log: l, stream: stream, org: org, id: nuid.Next()}
+}
+
+// add sends the part before. What it returns came before any commit: without one a batch is nothing.
+func (b *batch) add(ctx context.Context, p Part) error {
+	if err := b.log.ready(ctx); err != nil {
+		return err
+	}
+	if b.held != nil {
+		if b.parts == 1 {
+			b.held.Reply = b.reply
+		}
+		if err := b.log.conn.PublishMsg(b.held); err != nil {
+			return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+	}
+	b.parts++
+	b.held = &nats.Msg{Subject: events.Subject(b.org, p.Aggregate), Data: p.Body, Header: nats.Header{
+		jetstream.ExpectedLastSubjSeqHeader: {strconv.FormatUint(p.Expected, 10)},
+		"Nats-Batch-Id":                     {b.id},
+		"Nats-Batch-Sequence":               {strconv.Itoa(b.parts)},
+	}}
+	return nil
+}
+
+// commit returns the sequence of the last part; the others stand right before it, in their order.
+func (b *batch) commit(ctx context.Context) (last uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, b.log.config.WriteTimeout)
+	defer cancel()
+	if err := b.log.ready(ctx); err != nil {
+		return 0, err
+	}
+	b.held.Header["Nats-Batch-Commit"] = []string{"1"}
+	reply, err := b.log.conn.RequestMsgWithContext(ctx, b.held)
 	if errors.Is(err, nats.ErrNoResponders) {
-		return 0, l.nobody(ctx, stream, err)
+		return 0, b.log.nobody(ctx, b.stream, err)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrAmbiguous, err)
@@ -102,8 +135,8 @@ func (l *JetStream) publishBatch(ctx context.Context, stream, org string, parts 
 		return 0, fmt.Errorf("%w: read its answer: %w", ErrAmbiguous, err)
 	case ack.Error != nil:
 		return 0, ack.Error.ofWrite()
-	case ack.Stream != stream || ack.Count != len(parts) || ack.Batch != id:
-		return 0, fmt.Errorf("%w: %d of %d taken by stream %q", ErrAmbiguous, ack.Count, len(parts), ack.Stream)
+	case ack.Stream != b.stream || ack.Count != b.parts || ack.Batch != b.id:
+		return 0, fmt.Errorf("%w: %d of %d taken by stream %q", ErrAmbiguous, ack.Count, b.parts, ack.Stream)
 	}
 	return ack.Sequence, nil
 }
