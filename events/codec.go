@@ -195,8 +195,9 @@ func (c Codec) DecodeAll(ctx context.Context, bodies []Stored) ([]Commit, error)
 
 // Opened is what came of one stored body.
 type Opened struct {
-	Commit Commit
-	Err    error
+	Commit  Commit
+	Err     error
+	request string // sealed
 }
 
 // ManyWarmer is a Keys that can fetch what commits of many members need in one trip.
@@ -207,12 +208,42 @@ type ManyWarmer interface {
 // DecodeEach decodes commits of whatever aggregates of an organisation, as Decode does each, and fetches their keys in one trip
 // where the vault can. What can't be fetched together is asked for one by one, and says there what is wrong with it.
 func (c Codec) DecodeEach(ctx context.Context, bodies []Stored) []Opened {
-	opened, requests := make([]Opened, len(bodies)), make([]string, len(bodies))
+	return c.OpenEach(ctx, ReadEach(bodies))
+}
+
+// ReadEach reads commits as Read does, for one or more readers to open.
+func ReadEach(bodies []Stored) []Opened {
+	read := make([]Opened, len(bodies))
+	for i, b := range bodies {
+		o := &read[i]
+		o.Commit, o.request, o.Err = Read(b.Position, b.Body)
+	}
+	return read
+}
+
+// OpenEach opens what was read, and returns what came of it to this reader. Readers of the same commits come one after another:
+// they share the events, in which a field stands open for all once it is; what one of them couldn't open is nothing to another that
+// doesn't need it.
+func (c Codec) OpenEach(ctx context.Context, read []Opened) []Opened {
+	c.warm(ctx, read)
+	opened := slices.Clone(read)
+	for i := range opened {
+		if o := &opened[i]; o.Err == nil {
+			o.Err = c.open(ctx, &o.Commit, o.request)
+		}
+	}
+	return opened
+}
+
+func (c Codec) warm(ctx context.Context, read []Opened) {
+	warmer, ok := c.Keys.(ManyWarmer)
+	if !ok {
+		return
+	}
 	var members, rows []ID
 	org := ""
-	for i, b := range bodies {
-		o := &opened[i]
-		if o.Commit, requests[i], o.Err = Read(b.Position, b.Body); o.Err != nil {
+	for _, o := range read {
+		if o.Err != nil {
 			continue
 		}
 		org = o.Commit.Organisation
@@ -221,15 +252,9 @@ func (c Codec) DecodeEach(ctx context.Context, bodies []Stored) []Opened {
 		}
 		rows = append(rows, c.rowsOf(o.Commit)...)
 	}
-	if warmer, ok := c.Keys.(ManyWarmer); ok && len(rows) > 1 {
+	if len(rows) > 1 {
 		_ = warmer.WarmAll(ctx, org, members, rows)
 	}
-	for i := range opened {
-		if o := &opened[i]; o.Err == nil {
-			o.Err = c.open(ctx, &o.Commit, requests[i])
-		}
-	}
-	return opened
 }
 
 func (c Codec) rowsOf(commit Commit) []ID {
@@ -237,7 +262,7 @@ func (c Codec) rowsOf(commit Commit) []ID {
 	ref := memberRef(commit.Organisation, commit.Aggregate)
 	for _, e := range commit.Events {
 		for _, s := range e.Event.slots(ref) {
-			if s.key.Row != "" && c.opens(s) && (len(rows) == 0 || rows[len(rows)-1] != s.key.Row) {
+			if s.key.Row != "" && c.opens(s) && !s.isOpen() && (len(rows) == 0 || rows[len(rows)-1] != s.key.Row) {
 				rows = append(rows, s.key.Row)
 			}
 		}
@@ -258,7 +283,7 @@ func (c Codec) open(ctx context.Context, commit *Commit, request string) error {
 	ref := memberRef(commit.Organisation, commit.Aggregate)
 	for _, e := range commit.Events {
 		for _, s := range e.Event.slots(ref) {
-			if !c.opens(s) {
+			if !c.opens(s) || s.isOpen() {
 				continue
 			}
 			if err := open(ctx, c.Keys, s, aad(commit.Organisation, commit.Aggregate, e.ID, s, commit.PreviousSequence)); err != nil {

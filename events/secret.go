@@ -88,6 +88,9 @@ type Secret[T any] struct {
 // Hide wraps a plain value that is not sealed yet.
 func Hide[T any](plain T) Secret[T] { return Secret[T]{Plain: plain} }
 
+// Close lets go of what was opened; the sealed form stays.
+func (s *Secret[T]) Close() { *s = Secret[T]{Sealed: s.Sealed} }
+
 // MarshalJSON writes the sealed form only. There is no way to write the plain one.
 func (s Secret[T]) MarshalJSON() ([]byte, error) { return json.Marshal(s.Sealed) }
 
@@ -142,6 +145,12 @@ type slot struct {
 	field string
 	key   KeyRef
 	value secret
+}
+
+// isOpen says of a field that was read whether somebody has opened it.
+func (s slot) isOpen() bool {
+	_, salt := s.value.sealed()
+	return len(*salt) > 0
 }
 
 const saltSize = 32
@@ -217,13 +226,14 @@ func open(ctx context.Context, keys Keys, s slot, aad []byte) error {
 	if !ok {
 		return fmt.Errorf("open %s: %w", s.field, ErrTampered)
 	}
-	*salt, err = base64.RawURLEncoding.DecodeString(content.Salt)
-	if err != nil || Commitment(*salt, s.field, content.Value) != sealed.Commitment {
+	opened, err := base64.RawURLEncoding.DecodeString(content.Salt)
+	if err != nil || Commitment(opened, s.field, content.Value) != sealed.Commitment {
 		return fmt.Errorf("open %s: %w: the commitment differs", s.field, ErrTampered)
 	}
 	if s.value.setPlain(content.Value) != nil {
 		return fmt.Errorf("open %s: %w: its value is of another form", s.field, ErrMalformed) // a decoder's error could quote it
 	}
+	*salt = opened // last: it says that the field is open
 	return nil
 }
 

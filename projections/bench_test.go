@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"iris.example/iris/events"
 	"iris.example/iris/events/log"
 	"iris.example/iris/projections"
 	"iris.example/iris/projections/engine"
@@ -113,8 +114,8 @@ func elapsed(act func()) time.Duration {
 
 func decodeAll(b *testing.B, s *stream) {
 	for _, m := range s.messages {
-		_, err := asProjected(s).Decode(context.Background(), m.Sequence, m.Body)
-		require.NoError(b, err)
+		opened := asProjected(s).OpenEach(context.Background(), events.ReadEach([]events.Stored{{Position: m.Sequence, Body: m.Body}}))
+		require.NoError(b, opened[0].Err)
 	}
 }
 

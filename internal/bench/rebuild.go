@@ -7,9 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"golang.org/x/sync/errgroup"
 
-	"iris.example/iris/acts"
 	"iris.example/iris/events"
 	"iris.example/iris/internal/embedded"
 	"iris.example/iris/projections/rebuild"
@@ -95,56 +93,6 @@ func (w *watch) String() string {
 		fmt.Fprintf(&s, ", %s %s", stage, w.took[n].Round(10*time.Millisecond))
 	}
 	return s.String()
-}
-
-// live writes claims and the members' yes to them, many members at once, until the stream has as many events.
-func (b *run) live(ctx context.Context, events int) error {
-	var group errgroup.Group
-	group.SetLimit(24)
-	for n := range rebuildMembers {
-		group.Go(func() error {
-			subject := fmt.Sprintf("member%d@acme.example", n)
-			if err := b.instance.Admit(ctx, "acme", subject, "Member"); err != nil {
-				return err
-			}
-			who, err := caller(ctx, b.instance, subject)
-			if err != nil {
-				return err
-			}
-			return b.liveOne(ctx, who, events/rebuildMembers)
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	last, err := b.instance.Log.Last(ctx, stream("acme"))
-	if err != nil {
-		return err
-	}
-	patient, cancel := context.WithTimeout(ctx, 10*time.Minute)
-	defer cancel()
-	for patient.Err() == nil { // a wait of the API's is shorter than a projector may need for all of this
-		if err = b.instance.Acts.Visible(patient, b.ada, last); err == nil {
-			return nil
-		}
-	}
-	return err
-}
-
-// liveOne: after the first, a yes on the same subject supersedes what it said before: three events in two commits.
-func (b *run) liveOne(ctx context.Context, who acts.Caller, events int) error {
-	page := who
-	page.Principal.Client = b.page.Principal.Client
-	for done := 0; done < events; done += 3 {
-		answer, err := b.propose(ctx, who)
-		if err != nil {
-			return err
-		}
-		if _, err := b.instance.Acts.Accept(ctx, page, b.request(b.count.Add(1), "accept"), answer.ProposalID, acts.Acceptance{}); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func stream(org string) string { return events.StreamFor(org) }

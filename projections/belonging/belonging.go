@@ -124,9 +124,17 @@ func (c *Changes) Grown() []engine.Table {
 	return []engine.Table{{
 		Name: "belongings", Len: len(rows),
 		Columns: []string{"event_id", "member_id", "kind", "key", "holds", "at", "forget_at", "position", "ordinal"},
-		Row: func(i int) []any {
-			r := rows[i]
-			return []any{engine.UUID(r.EventID), engine.UUID(r.MemberID), string(r.Kind), r.Key, r.Holds, r.At, r.ForgetAt, r.Position, r.Ordinal}
+		Row: func(i int, w *engine.Row) {
+			r := &rows[i]
+			w.UUID(r.EventID)
+			w.UUID(r.MemberID)
+			w.Text(string(r.Kind))
+			w.Text(r.Key)
+			w.Bool(r.Holds)
+			w.Time(r.At)
+			w.TimeOrNull(r.ForgetAt)
+			w.Big(r.Position)
+			w.Int(r.Ordinal)
 		},
 	}}
 }

@@ -12,12 +12,24 @@ func (c *Changes) Grown() []engine.Table {
 			"event_id", "member_id", "key", "state", "at", "expires_at", "supersedes", "terms_id", "terms_version", "source", "locale", "fingerprint",
 			"sha256", "record", "position", "ordinal",
 		},
-		Row: func(i int) []any {
-			r := rows[i]
-			return []any{
-				engine.UUID(r.EventID), engine.UUID(r.MemberID), string(r.Key), string(r.State), r.At, r.ExpiresAt, engine.OptionalUUID(r.Supersedes),
-				r.TermsID, r.TermsVersion, string(r.Source), r.Locale, r.Fingerprint, r.SHA256, r.Record.JSON(), r.Position, r.Ordinal,
-			}
+		Row: func(i int, w *engine.Row) {
+			r := &rows[i]
+			w.UUID(r.EventID)
+			w.UUID(r.MemberID)
+			w.Text(string(r.Key))
+			w.Text(string(r.State))
+			w.Time(r.At)
+			w.TimeOrNull(r.ExpiresAt)
+			w.UUIDOrNull(r.Supersedes)
+			w.Text(r.TermsID)
+			w.Text(r.TermsVersion)
+			w.Text(string(r.Source))
+			w.Text(r.Locale)
+			w.Text(r.Fingerprint)
+			w.Text(r.SHA256)
+			w.JSON(r.Record.JSON())
+			w.Big(r.Position)
+			w.Int(r.Ordinal)
 		},
 	}}
 }

@@ -31,14 +31,10 @@ func Followed(l interface {
 	}
 }
 
-// Decoder opens commits; events.Codec is the one.
+// Decoder opens commits that were read (events.ReadEach), in one trip to the vault. Several may go on from one reading, one after
+// another: each leaves it as the next one needs it. events.Codec is one.
 type Decoder interface {
-	Decode(ctx context.Context, position uint64, body []byte) (events.Commit, error)
-}
-
-// EachDecoder opens many commits at once, each as Decode does: one trip to the vault instead of one for each. A Decoder may be one.
-type EachDecoder interface {
-	DecodeEach(ctx context.Context, bodies []events.Stored) []events.Opened
+	OpenEach(ctx context.Context, read []events.Opened) []events.Opened
 }
 
 // Announcer hears how far a line has come. It must not block.

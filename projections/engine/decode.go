@@ -55,34 +55,40 @@ func (l *Line) openAll(ctx context.Context, messages []log.Message) []item {
 	return items
 }
 
-// openEach opens all messages, in one trip to the vault where the decoder can.
+// openEach opens all messages, in one trip to the vault.
 func (l *Line) openEach(ctx context.Context, messages []log.Message) []item {
-	items := make([]item, len(messages))
-	fence := events.FenceSubject(l.config.Organisation)
-	var bodies []events.Stored
-	var at []int // of a body, among the items
-	for n, message := range messages {
-		if message.Subject == fence {
-			items[n].fence, items[n].commit.Position = true, message.Sequence
-			continue
-		}
-		bodies, at = append(bodies, events.Stored{Position: message.Sequence, Body: message.Body}), append(at, n)
-	}
-	for n, opened := range l.decodeEach(ctx, bodies) {
-		items[at[n]] = l.judge(messages[at[n]], opened.Commit, opened.Err)
-	}
-	return items
+	return l.open(ctx, messages, readEach(l.config.Organisation, messages))
 }
 
-func (l *Line) decodeEach(ctx context.Context, bodies []events.Stored) []events.Opened {
-	if each, ok := l.config.Decoder.(EachDecoder); ok {
-		return each.DecodeEach(ctx, bodies)
+// reading is what messages hold before a line opens it: a commit each, but for fences.
+type reading struct {
+	read []events.Opened
+	at   []int // of each, among the messages
+}
+
+func readEach(org string, messages []log.Message) reading {
+	fence := events.FenceSubject(org)
+	var r reading
+	var bodies []events.Stored
+	for n, message := range messages {
+		if message.Subject != fence {
+			bodies, r.at = append(bodies, events.Stored{Position: message.Sequence, Body: message.Body}), append(r.at, n)
+		}
 	}
-	opened := make([]events.Opened, len(bodies))
-	for n, b := range bodies {
-		opened[n].Commit, opened[n].Err = l.config.Decoder.Decode(ctx, b.Position, b.Body)
+	r.read = events.ReadEach(bodies)
+	return r
+}
+
+// open makes the line's items of what was read. What is no commit is a fence.
+func (l *Line) open(ctx context.Context, messages []log.Message, r reading) []item {
+	items := make([]item, len(messages))
+	for n, message := range messages {
+		items[n].fence, items[n].commit.Position = true, message.Sequence
 	}
-	return opened
+	for n, opened := range l.config.Decoder.OpenEach(ctx, r.read) {
+		items[r.at[n]] = l.judge(messages[r.at[n]], opened.Commit, opened.Err)
+	}
+	return items
 }
 
 // passable are the items above position that can be applied or parked, up to one that the line can't pass yet, and how that one

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
 	"golang.org/x/sync/errgroup"
 
-	"iris.example/iris/events"
 	"iris.example/iris/events/log"
 )
 
@@ -23,41 +21,6 @@ type Folding interface {
 	Grown() []Table
 	// Settled hands over the others, once the stream has been read.
 	Settled() []Table
-}
-
-// Table is rows on their way into COPY.
-type Table struct {
-	Name    string
-	Columns []string
-	Len     int
-	Row     func(i int) []any // in the order of Columns
-}
-
-// UUID is an id as COPY takes it; nil where there is none.
-func UUID(id events.ID) any {
-	parsed, err := uuid.Parse(string(id))
-	if err != nil {
-		return nil
-	}
-	return [16]byte(parsed)
-}
-
-// OptionalUUID is the same of an id that may not be there.
-func OptionalUUID(id *events.ID) any {
-	if id == nil {
-		return nil
-	}
-	return UUID(*id)
-}
-
-// UUIDs are ids as COPY takes an array of them.
-func UUIDs(ids []events.ID) []pgtype.UUID {
-	all := make([]pgtype.UUID, len(ids))
-	for i, id := range ids {
-		parsed, err := uuid.Parse(string(id))
-		all[i] = pgtype.UUID{Bytes: parsed, Valid: err == nil}
-	}
-	return all
 }
 
 const (
@@ -75,67 +38,88 @@ func (l *Line) Foldable() bool {
 	return true
 }
 
-// Fold reads the stream from its beginning up to a position and copies what it comes to into empty tables, then the gaps and the
-// cursor. It returns how far it came: Run knows what to do about poison, and goes on from there. Not for a line that is running. It
-// holds the current rows of the organisation in memory.
-func (l *Line) Fold(ctx context.Context, upTo uint64, passed func(commits int)) (uint64, error) {
-	conn, err := l.connect(ctx)
-	if err != nil {
-		return 0, err
+// Folded is a line, and the position up to which it is to be folded.
+type Folded struct {
+	Line *Line
+	UpTo uint64
+}
+
+// Fold reads a stream from its beginning, once for all its lines, and gives what it comes to to COPY, then the gaps and the cursors.
+// A line that meets poison stops before that: Run knows what to do about it, and goes on from there. Not for lines that are running. It holds the
+// current rows of the organisation in memory. Nothing is there before the load is committed.
+func Fold(ctx context.Context, load *Load, lines []Folded, passed func(commits int)) error {
+	f := &fold{load: load, passed: passed, writes: make(chan func(context.Context) error, 1)}
+	for _, l := range lines {
+		one := &folding{line: l.Line, upTo: l.UpTo}
+		for _, p := range l.Line.config.Projections {
+			one.changes = append(one.changes, p.Begin(l.Line.config.Organisation).(Folding))
+		}
+		f.lines, f.upTo = append(f.lines, one), max(f.upTo, l.UpTo)
 	}
-	defer disconnect(ctx, conn)
-	f := &fold{line: l, conn: conn, upTo: upTo, passed: passed}
-	for _, p := range l.config.Projections {
-		f.changes = append(f.changes, p.Begin(l.config.Organisation).(Folding))
+	if f.upTo == 0 {
+		return nil
 	}
-	err = f.read(ctx)
-	var stop *unappliable
-	if errors.As(err, &stop) {
-		return 0, f.giveUp(ctx) // half of that commit is in the fold
-	}
+	err := f.read(ctx)
 	if err == nil {
 		err = f.settle(ctx)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("fold %s: %w", l.config.Stream, err)
+		return fmt.Errorf("fold %s: %w", f.config().Stream, err)
 	}
-	return f.position, nil
+	return nil
 }
 
+// fold is one reading of a stream.
 type fold struct {
+	load   *Load
+	upTo   uint64 // of the line that goes farthest
+	passed func(int)
+	lines  []*folding
+	since  int // commits since the last COPY
+
+	writes chan func(context.Context) error // one after another, while more is read
+}
+
+// folding is one line of it.
+type folding struct {
 	line    *Line
-	conn    *pgx.Conn
 	upTo    uint64
-	passed  func(int)
 	changes []Folding
+	over    atomic.Bool // it met poison, and stands before that
+	spoiled bool        // half of a commit is in it
 
 	position uint64
 	gaps     pgx.Batch
-	since    int // commits since the last COPY
 }
 
-// read decodes on all processors and folds in order.
+// config is of the first line; organisation and stream are every line's.
+func (f *fold) config() Config { return f.lines[0].line.config }
+
+// batch are messages as each line's items.
+type batch struct {
+	messages int
+	items    [][]item
+}
+
+// read decodes on all processors, folds in order, and writes meanwhile what no later event changes.
 func (f *fold) read(ctx context.Context) error {
-	if f.upTo == 0 {
-		return nil
-	}
-	source, err := f.line.config.Follow(ctx, f.line.config.Stream, 0)
+	source, err := f.config().Follow(ctx, f.config().Stream, 0)
 	if err != nil {
 		return err
 	}
 	defer source.Close()
 	group, ctx := errgroup.WithContext(ctx)
-	queue := make(chan chan []item, runtime.GOMAXPROCS(0)+1)
+	queue := make(chan chan batch, runtime.GOMAXPROCS(0)+1)
 	ended, end := context.WithCancel(ctx) // nobody folds any more: what is read ahead may go
 	defer end()
 	group.Go(func() error { defer close(queue); return f.decodeAhead(ended, source, queue) })
 	group.Go(func() error {
+		defer close(f.writes)
 		defer end()
-		for batch := range queue {
+		for next := range queue {
 			select {
-			case items := <-batch:
-				done, err := f.take(ctx, items)
-				if err != nil || done {
+			case b := <-next:
+				if done, err := f.take(ctx, b); err != nil || done {
 					return err
 				}
 			case <-ctx.Done():
@@ -144,11 +128,19 @@ func (f *fold) read(ctx context.Context) error {
 		}
 		return nil
 	})
+	group.Go(func() error {
+		for write := range f.writes {
+			if err := write(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	return group.Wait()
 }
 
 // decodeAhead ends at the last message asked for, or when nobody wants more.
-func (f *fold) decodeAhead(ctx context.Context, source Source, queue chan<- chan []item) error {
+func (f *fold) decodeAhead(ctx context.Context, source Source, queue chan<- chan batch) error {
 	for last := uint64(0); last < f.upTo; {
 		messages, err := source.Next(ctx, foldBatch)
 		if ctx.Err() != nil {
@@ -158,61 +150,90 @@ func (f *fold) decodeAhead(ctx context.Context, source Source, queue chan<- chan
 			return err
 		}
 		last = messages[len(messages)-1].Sequence
-		batch := make(chan []item, 1)
+		next := make(chan batch, 1)
 		select {
-		case queue <- batch:
+		case queue <- next:
 		case <-ctx.Done():
 			return nil
 		}
-		go func() { batch <- f.decode(ctx, messages) }()
+		go func() { next <- f.decode(ctx, until(messages, f.upTo)) }()
 	}
 	return nil
 }
 
-func (f *fold) decode(ctx context.Context, messages []log.Message) []item {
+func until(messages []log.Message, position uint64) []log.Message {
 	for n, m := range messages {
-		if m.Sequence > f.upTo {
-			messages = messages[:n]
-			break
+		if m.Sequence > position {
+			return messages[:n]
 		}
 	}
-	return f.line.openEach(ctx, messages)
+	return messages
 }
 
-// take folds one batch. It is done at the end and at poison; anything else that is wrong is an error.
-func (f *fold) take(ctx context.Context, items []item) (done bool, err error) {
+// decode reads once and lets each line open what it needs.
+func (f *fold) decode(ctx context.Context, messages []log.Message) batch {
+	b := batch{len(messages), make([][]item, len(f.lines))}
+	read := readEach(f.config().Organisation, messages)
+	for n, l := range f.lines {
+		if !l.over.Load() {
+			b.items[n] = l.line.open(ctx, until(messages, l.upTo), read)
+		}
+	}
+	return b
+}
+
+// take folds one batch into every line. It is done when every line is.
+func (f *fold) take(ctx context.Context, b batch) (done bool, err error) {
+	done = true
+	for n, l := range f.lines {
+		if l.over.Load() {
+			continue
+		}
+		if err := l.take(b.items[n]); err != nil {
+			return false, err
+		}
+		if l.spoiled {
+			if err := f.giveUp(ctx, l); err != nil {
+				return false, err
+			}
+		}
+		done = done && (l.over.Load() || l.position >= l.upTo)
+	}
+	f.passed(b.messages)
+	if f.since += b.messages; f.since >= foldGrown {
+		f.since = 0
+		err = f.grown(ctx)
+	}
+	return done, err
+}
+
+// take folds the items of one batch, up to poison; anything else that is wrong is an error.
+func (l *folding) take(items []item) error {
 	for n, i := range items {
 		if i.poison != nil && !errors.Is(i.poison, ErrPoison) {
-			return false, i.poison
+			return i.poison
 		}
 		if i.poison != nil {
-			f.reached(items[:n])
-			return true, nil
+			items = items[:n]
+			l.over.Store(true)
+			break
 		}
-		if err := f.apply(i); err != nil {
-			return false, &unappliable{n, err}
+		if l.apply(i) != nil {
+			l.over.Store(true)
+			l.spoiled = true
+			return nil
 		}
 	}
-	f.reached(items)
-	if f.since += len(items); f.since >= foldGrown {
-		f.since = 0
-		err = f.copyAll(ctx, Folding.Grown)
+	if len(items) > 0 {
+		queueGaps(&l.gaps, l.line.config.Organisation, l.line.config.Name, l.position, items)
+		l.position = items[len(items)-1].commit.Position
 	}
-	return f.position >= f.upTo, err
+	return nil
 }
 
-func (f *fold) reached(items []item) {
-	if len(items) == 0 {
-		return
-	}
-	queueGaps(&f.gaps, f.line.config.Organisation, f.line.config.Name, f.position, items)
-	f.position = items[len(items)-1].commit.Position
-	f.passed(len(items))
-}
-
-func (f *fold) apply(i item) error {
+func (l *folding) apply(i item) error {
 	for _, e := range i.events() {
-		for _, c := range f.changes {
+		for _, c := range l.changes {
 			if err := c.Apply(e); err != nil {
 				return err
 			}
@@ -221,43 +242,74 @@ func (f *fold) apply(i item) error {
 	return nil
 }
 
-func (f *fold) copyAll(ctx context.Context, tables func(Folding) []Table) error {
-	for _, c := range f.changes {
-		for _, t := range tables(c) {
-			columns := append([]string{"organization_id"}, t.Columns...)
-			org := f.line.config.Organisation
-			_, err := f.conn.CopyFrom(ctx, pgx.Identifier{t.Name}, columns, pgx.CopyFromSlice(t.Len, func(i int) ([]any, error) {
-				return append([]any{org}, t.Row(i)...), nil
-			}))
-			if err != nil {
-				return fmt.Errorf("copy into %s: %w", t.Name, err)
+func (f *fold) grown(ctx context.Context) error {
+	for _, l := range f.lines {
+		if l.spoiled {
+			continue
+		}
+		for _, c := range l.changes {
+			if err := f.copy(ctx, c.Grown()); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
+}
+
+func (f *fold) copy(ctx context.Context, tables []Table) error {
+	return f.write(ctx, func(ctx context.Context) error {
+		for _, t := range tables {
+			if err := f.load.copy(ctx, f.config().Organisation, t); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (f *fold) write(ctx context.Context, write func(context.Context) error) error {
+	select {
+	case f.writes <- write:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // giveUp leaves empty tables to the line, which carries everything by itself.
-func (f *fold) giveUp(ctx context.Context) error {
-	for _, c := range f.changes {
-		for _, t := range append(c.Grown(), c.Settled()...) {
-			if _, err := f.conn.Exec(ctx, "DELETE FROM "+pgx.Identifier{t.Name}.Sanitize()+" WHERE organization_id = $1", f.line.config.Organisation); err != nil {
-				return fmt.Errorf("empty %s: %w", t.Name, err)
+func (f *fold) giveUp(ctx context.Context, l *folding) error {
+	return f.write(ctx, func(ctx context.Context) error {
+		for _, c := range l.changes {
+			for _, t := range c.Grown() {
+				if err := f.load.empty(ctx, f.config().Organisation, t.Name); err != nil {
+					return err
+				}
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
-// settle writes the cursor last: without it the rows count for nothing.
+// settle writes what is left, several tables at once, and the cursors after them.
 func (f *fold) settle(ctx context.Context) error {
-	if err := f.copyAll(ctx, Folding.Grown); err != nil {
-		return err
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for _, l := range f.lines {
+		if l.spoiled {
+			continue
+		}
+		for _, c := range l.changes {
+			for _, t := range append(c.Grown(), c.Settled()...) {
+				group.Go(func() error { return f.load.copy(ctx, f.config().Organisation, t) })
+			}
+		}
+		f.load.finally(l.finish)
 	}
-	if err := f.copyAll(ctx, Folding.Settled); err != nil {
-		return err
-	}
-	f.gaps.Queue(`INSERT INTO cursors (organization_id, stream, position) VALUES ($1, $2, $3)
-		ON CONFLICT (organization_id, stream) DO UPDATE SET position = excluded.position`, f.line.config.Organisation, f.line.config.Name, f.position)
-	return f.conn.SendBatch(ctx, &f.gaps).Close()
+	return group.Wait()
+}
+
+func (l *folding) finish(b *pgx.Batch) {
+	b.QueuedQueries = append(b.QueuedQueries, l.gaps.QueuedQueries...)
+	b.Queue(`INSERT INTO cursors (organization_id, stream, position) VALUES ($1, $2, $3)
+		ON CONFLICT (organization_id, stream) DO UPDATE SET position = excluded.position`, l.line.config.Organisation, l.line.config.Name, l.position)
 }

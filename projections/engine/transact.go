@@ -132,11 +132,15 @@ func queueGaps(b *pgx.Batch, org, name string, position uint64, items []item) (m
 
 // connect makes the line's own connection.
 func (l *Line) connect(ctx context.Context) (*pgx.Conn, error) {
-	config, err := pgx.ParseConfig(l.config.DatabaseURL)
+	return connect(ctx, l.config.DatabaseURL, l.config.Schema)
+}
+
+func connect(ctx context.Context, url, schema string) (*pgx.Conn, error) {
+	config, err := pgx.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("read the projector's address: %w", err)
 	}
-	setUp(config, l.config.Schema)
+	setUp(config, schema)
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("connect as projector: %w", err)

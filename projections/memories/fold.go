@@ -17,13 +17,23 @@ func (c *Changes) Grown() []engine.Table {
 			"member_id", "memory_id", "revision", "revision_id", "previous_revision_id", "lifecycle", "event_id", "event_type", "actor_kind", "actor_id",
 			"at", "body", "labels", "details", "position",
 		},
-		Row: func(i int) []any {
-			r := rows[i]
-			return []any{
-				engine.UUID(r.MemberID), engine.UUID(r.MemoryID), r.Revision, engine.UUID(r.RevisionID), engine.OptionalUUID(r.PreviousRevisionID),
-				string(r.Lifecycle), engine.UUID(r.EventID), string(r.EventType), string(r.ActorKind), r.ActorID,
-				r.At, r.Body.JSON(), r.Labels.JSON(), r.Details.JSON(), r.Position,
-			}
+		Row: func(i int, w *engine.Row) {
+			r := &rows[i]
+			w.UUID(r.MemberID)
+			w.UUID(r.MemoryID)
+			w.Int(r.Revision)
+			w.UUID(r.RevisionID)
+			w.UUIDOrNull(r.PreviousRevisionID)
+			w.Text(string(r.Lifecycle))
+			w.UUID(r.EventID)
+			w.Text(string(r.EventType))
+			w.Text(string(r.ActorKind))
+			w.Text(r.ActorID)
+			w.Time(r.At)
+			w.JSON(r.Body.JSON())
+			w.JSON(r.Labels.JSON())
+			w.JSON(r.Details.JSON())
+			w.Big(r.Position)
 		},
 	}}
 }
@@ -44,14 +54,34 @@ func (c *Changes) Settled() []engine.Table {
 			"origin", "lifecycle", "revision", "revision_id", "previous_revision_id", "on_behalf_of", "body", "labels", "details", "forget_at", "auto_kept", "promoted_to",
 			"created_at", "updated_at", "position",
 		},
-		Row: func(i int) []any {
+		Row: func(i int, w *engine.Row) {
 			r := rows[i]
-			return []any{
-				engine.UUID(r.MemberID), engine.UUID(r.MemoryID), r.Namespace, string(r.Tier), string(r.Kind), r.Program, r.ScopeKind, r.ScopeKey,
-				r.AdapterScope, r.TenantID, r.Category, string(r.Origin), string(r.Lifecycle), r.Revision, engine.UUID(r.RevisionID),
-				engine.OptionalUUID(r.PreviousRevisionID), engine.OptionalUUID(r.OnBehalfOf), r.Body.JSON(), r.Labels.JSON(), r.Details.JSON(), r.ForgetAt, r.AutoKept, engine.OptionalUUID(r.PromotedTo),
-				r.CreatedAt, r.UpdatedAt, r.Position,
-			}
+			w.UUID(r.MemberID)
+			w.UUID(r.MemoryID)
+			w.Text(r.Namespace)
+			w.Text(string(r.Tier))
+			w.Text(string(r.Kind))
+			w.Text(r.Program)
+			w.TextOrNull((*string)(r.ScopeKind))
+			w.TextOrNull(r.ScopeKey)
+			w.TextOrNull((*string)(r.AdapterScope))
+			w.TextOrNull(r.TenantID)
+			w.TextOrNull((*string)(r.Category))
+			w.Text(string(r.Origin))
+			w.Text(string(r.Lifecycle))
+			w.Int(r.Revision)
+			w.UUID(r.RevisionID)
+			w.UUIDOrNull(r.PreviousRevisionID)
+			w.UUIDOrNull(r.OnBehalfOf)
+			w.JSON(r.Body.JSON())
+			w.JSON(r.Labels.JSON())
+			w.JSON(r.Details.JSON())
+			w.TimeOrNull(r.ForgetAt)
+			w.Bool(r.AutoKept)
+			w.UUIDOrNull(r.PromotedTo)
+			w.Time(r.CreatedAt)
+			w.Time(r.UpdatedAt)
+			w.Big(r.Position)
 		},
 	}}
 }

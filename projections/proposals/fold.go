@@ -26,14 +26,38 @@ func (c *Changes) Settled() []engine.Table {
 			"namespace", "tier", "kind", "program", "origin", "scope_kind", "scope_key", "adapter_scope", "tenant_id", "category", "on_behalf_of",
 			"body", "labels", "details", "notes", "recorded_at", "expires_at", "answered_at", "position", "answered_position",
 		},
-		Row: func(i int) []any {
+		Row: func(i int, w *engine.Row) {
 			r := rows[i]
-			return []any{
-				engine.UUID(r.MemberID), engine.UUID(r.ProposalID), engine.UUID(r.CommandID), string(r.State), string(r.Outcome), r.Reason, r.Producer,
-				r.Client, string(r.Consumer), r.PromotionCandidate, r.Namespace, r.Tier, r.Kind, r.Program, r.Origin, r.ScopeKind, r.ScopeKey,
-				r.AdapterScope, r.TenantID, r.Category, engine.OptionalUUID(r.OnBehalfOf), r.Body.JSON(), r.Labels.JSON(), r.Details.JSON(), r.Notes.JSON(), r.RecordedAt,
-				r.ExpiresAt, r.AnsweredAt, r.Position, r.AnsweredPosition,
-			}
+			w.UUID(r.MemberID)
+			w.UUID(r.ProposalID)
+			w.UUID(r.CommandID)
+			w.Text(string(r.State))
+			w.Text(string(r.Outcome))
+			w.Text(r.Reason)
+			w.Text(r.Producer)
+			w.Text(r.Client)
+			w.Text(string(r.Consumer))
+			w.Bool(r.PromotionCandidate)
+			w.TextOrNull(r.Namespace)
+			w.TextOrNull((*string)(r.Tier))
+			w.TextOrNull((*string)(r.Kind))
+			w.TextOrNull(r.Program)
+			w.TextOrNull((*string)(r.Origin))
+			w.TextOrNull((*string)(r.ScopeKind))
+			w.TextOrNull(r.ScopeKey)
+			w.TextOrNull((*string)(r.AdapterScope))
+			w.TextOrNull(r.TenantID)
+			w.TextOrNull((*string)(r.Category))
+			w.UUIDOrNull(r.OnBehalfOf)
+			w.JSON(r.Body.JSON())
+			w.JSON(r.Labels.JSON())
+			w.JSON(r.Details.JSON())
+			w.JSON(r.Notes.JSON())
+			w.Time(r.RecordedAt)
+			w.TimeOrNull(r.ExpiresAt)
+			w.TimeOrNull(r.AnsweredAt)
+			w.Big(r.Position)
+			w.BigOrNull(r.AnsweredPosition)
 		},
 	}}
 }

@@ -42,7 +42,7 @@ func (r *run) positions(ctx context.Context) ([]target, error) {
 	return targets, nil
 }
 
-// read folds every stream to where its line stands: never beyond, or it couldn't be compared. What is read and stands nowhere,
+// read folds every stream once, to where its lines stand: never beyond, or it couldn't be compared. What is read and stands nowhere,
 // because its database was dropped, is built to the streams' ends.
 func (r *run) read(ctx context.Context) error {
 	targets, err := r.positions(ctx)
@@ -53,37 +53,70 @@ func (r *run) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	meter := newMeter(r.cfg.Progress)
-	var lines []*engine.Line
-	for i, t := range targets {
-		if empty {
-			if targets[i].at, err = r.cfg.Last(ctx, t.line.Stream); err != nil {
-				return fmt.Errorf("%w: look at the end of %s: %w", ErrFailed, t.line.Stream, err)
-			}
-		}
-		line, err := r.line(t, building, nil)
-		if err != nil {
+	if empty {
+		if err := r.toTheEnds(ctx, targets); err != nil {
 			return err
 		}
-		if line.Foldable() {
-			meter.total += targets[i].at
-		}
-		lines = append(lines, line)
+		r.ends = targets
+	}
+	streams, err := r.streams(targets)
+	if err != nil {
+		return err
+	}
+	meter := newMeter(r.cfg.Progress)
+	for _, lines := range streams {
+		meter.total += farthest(lines)
 	}
 	r.say(Progress{Stage: Reading, Total: meter.total})
-	for i, line := range lines {
-		if targets[i].at == 0 || !line.Foldable() {
-			continue // what can't be folded is carried with what came since
-		}
-		if _, err := line.Fold(ctx, targets[i].at, meter.passed); err != nil {
+	load := engine.NewLoad(r.cfg.ProjectorURL, loading)
+	defer load.Close(ctx)
+	for _, lines := range streams {
+		if err := engine.Fold(ctx, load, lines, meter.passed); err != nil {
 			return fmt.Errorf("%w: %w", ErrFailed, err)
 		}
 	}
+	if err := load.Commit(ctx); err != nil {
+		return fmt.Errorf("%w: %w", ErrFailed, err)
+	}
 	r.report.Commits = meter.done
-	if empty {
-		r.ends = targets
+	return nil
+}
+
+func (r *run) toTheEnds(ctx context.Context, targets []target) (err error) {
+	for i, t := range targets {
+		if targets[i].at, err = r.cfg.Last(ctx, t.line.Stream); err != nil {
+			return fmt.Errorf("%w: look at the end of %s: %w", ErrFailed, t.line.Stream, err)
+		}
 	}
 	return nil
+}
+
+// streams are the lines that can be folded, those of one stream together. What can't is carried with what came since.
+func (r *run) streams(targets []target) (streams [][]engine.Folded, err error) {
+	at := map[string]int{}
+	for _, t := range targets {
+		line, err := r.line(t, loading, nil)
+		if err != nil {
+			return nil, err
+		}
+		if t.at == 0 || !line.Foldable() {
+			continue
+		}
+		n, known := at[t.line.Stream]
+		if !known {
+			n, streams = len(streams), append(streams, nil)
+			at[t.line.Stream] = n
+		}
+		streams[n] = append(streams[n], engine.Folded{Line: line, UpTo: t.at})
+	}
+	return streams, nil
+}
+
+func farthest(lines []engine.Folded) (position uint64) {
+	for _, l := range lines {
+		position = max(position, l.UpTo)
+	}
+	return position
 }
 
 func (r *run) line(t target, schema string, change func(*engine.Config)) (*engine.Line, error) {

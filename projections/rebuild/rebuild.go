@@ -108,6 +108,9 @@ type Report struct {
 }
 
 const (
+	// loading is a name that nobody but the rebuild knows: whoever erases in all versions would wait there for the rows. What is full
+	// is building.
+	loading    = "iris_load"
 	building   = "iris_build"
 	keptPrefix = "iris_kept_"
 	// lockID is a rebuild's: one at a time in a database.
@@ -268,10 +271,10 @@ func (r *run) exec(ctx context.Context, statements ...string) error {
 // is something to flip with.
 func (r *run) prepare(ctx context.Context) error {
 	r.say(Progress{Stage: Preparing})
-	if err := r.exec(ctx, "DROP SCHEMA IF EXISTS "+building+" CASCADE"); err != nil {
+	if err := r.exec(ctx, "DROP SCHEMA IF EXISTS "+loading+" CASCADE", "DROP SCHEMA IF EXISTS "+building+" CASCADE"); err != nil {
 		return err
 	}
-	for _, schema := range []string{migrations.Schema, building} {
+	for _, schema := range []string{migrations.Schema, loading} {
 		if err := migrations.Prepare(ctx, r.cfg.AdminURL, schema); err != nil {
 			return err
 		}
@@ -281,8 +284,8 @@ func (r *run) prepare(ctx context.Context) error {
 	}
 	// What operators gave up stays given up: it stands nowhere else. A line that has nothing yet has nothing.
 	return r.exec(ctx,
-		fmt.Sprintf("INSERT INTO %s.cursors SELECT * FROM %s.cursors WHERE position = 0", building, migrations.Schema),
-		fmt.Sprintf("INSERT INTO %s.parked_commits SELECT * FROM %s.parked_commits WHERE state = 'discarded'", building, migrations.Schema),
+		fmt.Sprintf("INSERT INTO %s.cursors SELECT * FROM %s.cursors WHERE position = 0", loading, migrations.Schema),
+		fmt.Sprintf("INSERT INTO %s.parked_commits SELECT * FROM %s.parked_commits WHERE state = 'discarded'", loading, migrations.Schema),
 	)
 }
 

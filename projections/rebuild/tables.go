@@ -3,8 +3,11 @@ package rebuild
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
+	"golang.org/x/sync/errgroup"
 
 	"iris.example/iris/projections/migrations"
 )
@@ -16,29 +19,41 @@ const control = `('cursors', 'gaps', 'parked_commits')`
 const modelTables = `SELECT c.relname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'organization_id'
 	WHERE c.relnamespace = $1::text::regnamespace AND c.relkind = 'r' ORDER BY 1`
 
-const keysOf = `SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname),
+const keysOf = `SELECT c.relname::text, format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname),
 		format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname, pg_get_constraintdef(k.oid))
 	FROM pg_constraint k JOIN pg_class c ON c.oid = conrelid
 	WHERE connamespace = $1::text::regnamespace AND contype IN ('p', 'u') AND relname NOT IN ` + control + ` AND relname <> 'goose_db_version'
-	ORDER BY 1`
+	ORDER BY 2`
 
-const indexesOf = `SELECT format('DROP INDEX %s', i.indexrelid::regclass), pg_get_indexdef(i.indexrelid)
+const indexesOf = `SELECT c.relname::text, format('DROP INDEX %s', i.indexrelid::regclass), pg_get_indexdef(i.indexrelid)
 	FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
 	WHERE c.relnamespace = $1::text::regnamespace AND relname NOT IN ` + control + ` AND relname <> 'goose_db_version'
 		AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = i.indexrelid)
-	ORDER BY 1`
+	ORDER BY 2`
 
-// strip takes keys and indexes off the empty tables and returns the statements that make them again, as the migrations made them.
-func (r *run) strip(ctx context.Context) (again []string, err error) {
+// strip takes keys and indexes off the empty tables, lets the projector empty them (engine.Load), and returns by table the statements
+// that make everything again as the migrations made it.
+func (r *run) strip(ctx context.Context) (again map[string][]string, err error) {
+	again = map[string][]string{}
+	tables, err := r.tables(ctx, loading)
+	if err != nil {
+		return nil, err
+	}
+	for _, table := range tables {
+		if err := r.exec(ctx, fmt.Sprintf("GRANT TRUNCATE ON %s.%s TO %s", loading, table, migrations.Projector)); err != nil {
+			return nil, err
+		}
+		again[table] = []string{fmt.Sprintf("REVOKE TRUNCATE ON %s.%s FROM %s", loading, table, migrations.Projector)}
+	}
 	for _, query := range []string{keysOf, indexesOf} {
 		var drops []string
-		rows, err := r.admin.Query(ctx, query, building)
+		rows, err := r.admin.Query(ctx, query, loading)
 		if err != nil {
 			return nil, fmt.Errorf("%w: look at the indexes: %w", ErrFailed, err)
 		}
-		var drop, make string
-		if _, err := pgx.ForEachRow(rows, []any{&drop, &make}, func() error {
-			drops, again = append(drops, drop), append(again, make)
+		var table, drop, make string
+		if _, err := pgx.ForEachRow(rows, []any{&table, &drop, &make}, func() error {
+			drops, again[table] = append(drops, drop), append(again[table], make)
 			return nil
 		}); err != nil {
 			return nil, fmt.Errorf("%w: look at the indexes: %w", ErrFailed, err)
@@ -50,28 +65,43 @@ func (r *run) strip(ctx context.Context) (again []string, err error) {
 	return again, nil
 }
 
-// index makes keys and indexes and gathers what the planner wants to know.
-func (r *run) index(ctx context.Context, again []string) error {
-	if err := r.exec(ctx, "SET maintenance_work_mem = '256MB'"); err != nil {
+// indexers is how many tables get their keys and indexes at once.
+const indexers = 2
+
+// index makes keys and indexes and gathers what the planner wants to know. What is built gets its name then.
+func (r *run) index(ctx context.Context, again map[string][]string) error {
+	group, working := errgroup.WithContext(ctx)
+	group.SetLimit(indexers)
+	for _, table := range slices.Sorted(maps.Keys(again)) {
+		group.Go(func() error { return r.indexOne(working, table, again[table]) })
+	}
+	if err := group.Wait(); err != nil {
 		return err
 	}
-	if err := r.exec(ctx, again...); err != nil {
-		return err
-	}
-	tables, err := r.tables(ctx, building)
+	return r.exec(ctx, "ALTER SCHEMA "+loading+" RENAME TO "+building)
+}
+
+func (r *run) indexOne(ctx context.Context, table string, again []string) error {
+	admin, err := pgx.Connect(ctx, r.cfg.AdminURL)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: connect to index: %w", ErrFailed, err)
 	}
-	for _, table := range tables {
-		if err := r.exec(ctx, fmt.Sprintf("VACUUM ANALYZE %s.%s", building, table)); err != nil {
-			return err
+	defer admin.Close(context.WithoutCancel(ctx))
+	statements := append([]string{"SET maintenance_work_mem = '256MB'"}, again...)
+	for _, s := range append(statements, fmt.Sprintf("ANALYZE %s.%s", loading, table)) {
+		if _, err := admin.Exec(ctx, s); err != nil {
+			return fmt.Errorf("%w: %s: %w", ErrFailed, s, err)
 		}
 	}
 	return nil
 }
 
 func (r *run) tables(ctx context.Context, schema string) ([]string, error) {
-	rows, err := r.admin.Query(ctx, modelTables, schema)
+	return tablesOf(ctx, r.admin, schema)
+}
+
+func tablesOf(ctx context.Context, conn *pgx.Conn, schema string) ([]string, error) {
+	rows, err := conn.Query(ctx, modelTables, schema)
 	if err != nil {
 		return nil, fmt.Errorf("%w: list the tables: %w", ErrFailed, err)
 	}
@@ -96,17 +126,19 @@ func (r *run) compare(ctx context.Context) error {
 		return err
 	}
 	r.say(Progress{Stage: Comparing})
-	read, err := r.sums(ctx, r.admin, migrations.Schema)
-	if err != nil {
+	var read, built map[string]sum
+	group, working := errgroup.WithContext(ctx)
+	group.Go(func() (err error) { read, err = sums(working, r.admin, migrations.Schema); return err })
+	group.Go(func() error {
+		other, err := pgx.Connect(working, r.cfg.AdminURL)
+		if err != nil {
+			return fmt.Errorf("%w: connect to compare: %w", ErrFailed, err)
+		}
+		defer other.Close(context.WithoutCancel(ctx))
+		built, err = sums(working, other, building)
 		return err
-	}
-	other, err := pgx.Connect(ctx, r.cfg.AdminURL)
-	if err != nil {
-		return fmt.Errorf("%w: connect to compare: %w", ErrFailed, err)
-	}
-	defer other.Close(context.WithoutCancel(ctx))
-	built, err := r.sums(ctx, other, building)
-	if err != nil {
+	})
+	if err := group.Wait(); err != nil {
 		return err
 	}
 	return r.judge(read, built)
@@ -140,8 +172,8 @@ const hashedValues = `SELECT string_agg(quote_ident(attname) || CASE WHEN atttyp
 	FROM pg_attribute WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped`
 
 // sums leaves out what lines set aside: when it was first seen isn't the same twice.
-func (r *run) sums(ctx context.Context, conn *pgx.Conn, schema string) (map[string]sum, error) {
-	tables, err := r.tables(ctx, schema)
+func sums(ctx context.Context, conn *pgx.Conn, schema string) (map[string]sum, error) {
+	tables, err := tablesOf(ctx, conn, schema)
 	if err != nil {
 		return nil, err
 	}

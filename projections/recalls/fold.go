@@ -12,12 +12,20 @@ func (c *Changes) Grown() []engine.Table {
 			"recall_id", "member_id", "at", "purpose", "surface", "consumer", "severity", "evaluated_count", "returned_ids", "result_sha256", "as_of",
 			"position",
 		},
-		Row: func(i int) []any {
-			r := rows[i]
-			return []any{
-				engine.UUID(r.RecallID), engine.UUID(r.MemberID), r.At, r.Purpose, r.Surface, string(r.Consumer), r.Severity, r.EvaluatedCount, engine.UUIDs(r.ReturnedIDs),
-				r.ResultSHA256, r.AsOf, r.Position,
-			}
+		Row: func(i int, w *engine.Row) {
+			r := &rows[i]
+			w.UUID(r.RecallID)
+			w.UUID(r.MemberID)
+			w.Time(r.At)
+			w.Text(r.Purpose)
+			w.Text(r.Surface)
+			w.Text(string(r.Consumer))
+			w.Text(r.Severity)
+			w.Int(r.EvaluatedCount)
+			w.UUIDs(r.ReturnedIDs)
+			w.Text(r.ResultSHA256)
+			w.Big(r.AsOf)
+			w.Big(r.Position)
 		},
 	}}
 }

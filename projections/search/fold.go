@@ -23,9 +23,12 @@ func (c *Changes) Settled() []engine.Table {
 	})
 	return []engine.Table{{
 		Name: "memory_search", Len: len(rows), Columns: []string{"member_id", "memory_id", "words", "position"},
-		Row: func(i int) []any {
+		Row: func(i int, w *engine.Row) {
 			r := rows[i]
-			return []any{engine.UUID(r.MemberID), engine.UUID(r.MemoryID), r.Words, r.Position}
+			w.UUID(r.MemberID)
+			w.UUID(r.MemoryID)
+			w.Texts(r.Words)
+			w.Big(r.Position)
 		},
 	}}
 }

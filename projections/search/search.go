@@ -20,7 +20,6 @@ import (
 	"github.com/kljensen/snowball/english"
 
 	"iris.example/iris/events"
-	"iris.example/iris/projections/engine"
 	"iris.example/iris/recall"
 )
 
@@ -75,29 +74,13 @@ func stems(texts []string) []string {
 // Decoder reads commits for this projection: in place of each body stand its keyed words and those of its subject, and nowhere
 // any text. That the keys can't be asked just now is an error of the moment, as it is for what is sealed.
 type Decoder struct {
-	Commits engine.Decoder
+	Commits events.Codec
 	Keys    Keys
 }
 
-func (d Decoder) Decode(ctx context.Context, position uint64, body []byte) (events.Commit, error) {
-	commit, err := d.Commits.Decode(ctx, position, body)
-	if err != nil {
-		return commit, err
-	}
-	return d.keyed(ctx, commit)
-}
-
-// DecodeEach is Decode of many, in one trip to the vault where the codec can.
-func (d Decoder) DecodeEach(ctx context.Context, bodies []events.Stored) []events.Opened {
-	each, ok := d.Commits.(engine.EachDecoder)
-	if !ok {
-		opened := make([]events.Opened, len(bodies))
-		for i, b := range bodies {
-			opened[i].Commit, opened[i].Err = d.Decode(ctx, b.Position, b.Body)
-		}
-		return opened
-	}
-	opened := each.DecodeEach(ctx, bodies)
+// OpenEach opens many, in one trip to the vault, and closes their texts again.
+func (d Decoder) OpenEach(ctx context.Context, read []events.Opened) []events.Opened {
+	opened := d.Commits.OpenEach(ctx, read)
 	for i := range opened {
 		if o := &opened[i]; o.Err == nil {
 			o.Commit, o.Err = d.keyed(ctx, o.Commit)
@@ -106,10 +89,11 @@ func (d Decoder) DecodeEach(ctx context.Context, bodies []events.Stored) []event
 	return opened
 }
 
-// keyed puts the keyed words in the place of each text.
+// keyed puts the keyed words in the place of each text, in events of its own.
 func (d Decoder) keyed(ctx context.Context, commit events.Commit) (events.Commit, error) {
 	var key func(parts ...string) string
-	for _, e := range commit.Events {
+	commit.Events = slices.Clone(commit.Events)
+	for i, e := range commit.Events {
 		said, about := textOf(e.Event)
 		if said == nil {
 			continue
@@ -120,10 +104,30 @@ func (d Decoder) keyed(ctx context.Context, commit events.Commit) (events.Commit
 				return commit, fmt.Errorf("key the words of a commit at %d: %w", commit.Position, err)
 			}
 		}
-		said.Plain = strings.Join(Keyed(key, said.Plain, about.Plain.Subject), " ")
-		about.Plain = events.Labels{}
+		words := strings.Join(Keyed(key, said.Plain, about.Plain.Subject), " ")
+		commit.Events[i].Event = wordsOf(e.Event, events.Hide(words))
+		said.Close()
 	}
 	return commit, nil
+}
+
+// wordsOf is an event that says words in the place of its text, and of the rest what this projection needs.
+func wordsOf(e events.Event, words events.Secret[string]) events.Event {
+	switch e := e.(type) {
+	case *events.ProposalRecorded:
+		return &events.ProposalRecorded{Entry: e.Entry, Body: words}
+	case *events.MemoryStated:
+		return &events.MemoryStated{Entry: e.Entry, Body: words}
+	case *events.MemoryPromoted:
+		return &events.MemoryPromoted{Entry: e.Entry, From: e.From, Body: words}
+	case *events.SessionItemKept:
+		return &events.SessionItemKept{Entry: e.Entry, Body: words}
+	case *events.MemoryRevised:
+		return &events.MemoryRevised{Revised: e.Revised, Body: words}
+	case *events.MemoryKept:
+		return &events.MemoryKept{Revised: e.Revised, Body: &words}
+	}
+	return e
 }
 
 // textOf is what an event says, if it says anything, with what it is about.
