@@ -102,12 +102,12 @@ func (a *Acts) openRevision(ctx context.Context, r *Revision, row memories.Revis
 	}
 	var err error
 	if row.Body != nil {
-		if r.Body, err = events.Open[string](ctx, a.Keys, *row.Body); err != nil {
+		if r.Body, err = events.Open[string](ctx, a.Keys, row.Body); err != nil {
 			return err
 		}
 	}
 	if row.Labels != nil {
-		labels, err := events.Open[events.Labels](ctx, a.Keys, *row.Labels)
+		labels, err := events.Open[events.Labels](ctx, a.Keys, row.Labels)
 		if err != nil {
 			return err
 		}

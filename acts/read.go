@@ -201,14 +201,14 @@ func (a *Acts) openMemory(ctx context.Context, row memories.Record) (Memory, err
 		return m, nil // erased: what is left says that it was, and nothing more
 	}
 	var err error
-	if m.Body, err = events.Open[string](ctx, a.Keys, *row.Body); err != nil {
+	if m.Body, err = events.Open[string](ctx, a.Keys, row.Body); err != nil {
 		return Memory{}, err
 	}
-	labels, err := events.Open[events.Labels](ctx, a.Keys, *row.Labels)
+	labels, err := events.Open[events.Labels](ctx, a.Keys, row.Labels)
 	if err != nil {
 		return Memory{}, err
 	}
-	details, err := events.Open[events.Details](ctx, a.Keys, *row.Details)
+	details, err := events.Open[events.Details](ctx, a.Keys, row.Details)
 	if err != nil {
 		return Memory{}, err
 	}
@@ -346,14 +346,14 @@ func (a *Acts) openPending(ctx context.Context, c Caller, row proposals.Row, pro
 		Position: fmt.Sprint(row.Position), Why: why(*row.Origin, or(row.Producer, row.Client)),
 	}
 	var err error
-	if item.Body, err = events.Open[string](ctx, a.Keys, *row.Body); err != nil {
+	if item.Body, err = events.Open[string](ctx, a.Keys, row.Body); err != nil {
 		return Pending{}, err
 	}
-	labels, err := events.Open[events.Labels](ctx, a.Keys, *row.Labels)
+	labels, err := events.Open[events.Labels](ctx, a.Keys, row.Labels)
 	if err != nil {
 		return Pending{}, err
 	}
-	details, err := events.Open[events.Details](ctx, a.Keys, *row.Details)
+	details, err := events.Open[events.Details](ctx, a.Keys, row.Details)
 	if err != nil {
 		return Pending{}, err
 	}
@@ -453,7 +453,7 @@ func (a *Acts) describe(ctx context.Context, c Caller, item *Consent, row consen
 	}
 	terms, published := c.Defined.Terms[termsKey(row.TermsID, row.TermsVersion)]
 	item.Terms = &ConsentTerms{row.TermsID, row.TermsVersion, terms.SHA256}
-	record, err := events.Open[events.ConsentRecord](ctx, a.Keys, *row.Record)
+	record, err := events.Open[events.ConsentRecord](ctx, a.Keys, row.Record)
 	if err != nil {
 		return err
 	}
@@ -494,7 +494,7 @@ func (a *Acts) claimRow(ctx context.Context, c Caller, find func(*reader.Session
 	}
 	answer := ClaimAnswer{Done: Done{row.Position}, ProposalID: row.ProposalID, Outcome: row.Outcome, Reason: row.Reason, Warnings: []Warning{}}
 	if row.Notes != nil {
-		notes, err := events.Open[events.RefusalNotes](ctx, a.Keys, *row.Notes)
+		notes, err := events.Open[events.RefusalNotes](ctx, a.Keys, row.Notes)
 		if err != nil {
 			return ClaimAnswer{}, err
 		}

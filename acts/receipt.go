@@ -22,7 +22,7 @@ func (a *Acts) Receipt(ctx context.Context, c Caller, event events.ID) (receipts
 	if err != nil {
 		return receipts.Receipt{}, notFound(err)
 	}
-	record, err := events.Open[events.ConsentRecord](ctx, a.Keys, *row.Record)
+	record, err := events.Open[events.ConsentRecord](ctx, a.Keys, row.Record)
 	if err != nil {
 		return receipts.Receipt{}, err
 	}

@@ -27,6 +27,8 @@ type Codec struct {
 	// Only names the sealed fields that decoding opens; nil: all of them, and the request's digest. What stays sealed is not
 	// verified either: that is for who keeps text as it came and needs a label of it.
 	Only []string
+	// Keep makes every sealed field ready to be kept, once for all that keep it.
+	Keep bool
 }
 
 // Opening is the same codec for a reader that needs these fields only.
@@ -229,10 +231,19 @@ func (c Codec) OpenEach(ctx context.Context, read []Opened) []Opened {
 	opened := slices.Clone(read)
 	for i := range opened {
 		if o := &opened[i]; o.Err == nil {
+			c.keep(o.Commit)
 			o.Err = c.open(ctx, &o.Commit, o.request)
 		}
 	}
 	return opened
+}
+
+func (c Codec) keep(commit Commit) {
+	for i := range commit.Events {
+		if e := &commit.Events[i]; c.Keep && e.kept == nil {
+			e.kept = e.keep()
+		}
+	}
 }
 
 func (c Codec) warm(ctx context.Context, read []Opened) {

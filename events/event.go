@@ -184,6 +184,8 @@ type Meta struct {
 type Recorded struct {
 	Meta
 	Event Event
+
+	kept []keptField // see Kept
 }
 
 // Commit is what one decision appends: one message.

@@ -34,7 +34,7 @@ func (c Codec) Texts(ctx context.Context, bodies []Stored, wanted map[string]boo
 	}
 	opened := make([]string, len(placed))
 	err = spread(len(placed), func(i int) (err error) {
-		opened[i], err = Open[string](ctx, c.Keys, placed[i])
+		opened[i], err = openPlaced[string](ctx, c.Keys, placed[i])
 		return err
 	})
 	if err != nil {

@@ -46,6 +46,7 @@ type Line struct {
 func (l Line) Decoder(codec events.Codec) (engine.Decoder, error) {
 	commits := codec.Opening(l.Opens...)
 	if !l.Words {
+		commits.Keep = true
 		return commits, nil
 	}
 	keys, err := search.KeysOf(codec)

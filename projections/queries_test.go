@@ -53,10 +53,10 @@ func TestAMemoryReadsAsItsRevisionsLeftIt(t *testing.T) {
 		require.Equal(t, s.commits[2].Events[0].RecordedAt.Time, r.UpdatedAt)
 		require.EqualValues(t, 3, r.Position)
 
-		body, err := events.Open[string](ctx, s.keys, *r.Body)
+		body, err := events.Open[string](ctx, s.keys, r.Body)
 		require.NoError(t, err)
 		require.Equal(t, "first words", body, "kept as proposed: the text is still the first revision's")
-		opened, err := events.Open[events.Labels](ctx, s.keys, *r.Labels)
+		opened, err := events.Open[events.Labels](ctx, s.keys, r.Labels)
 		require.NoError(t, err)
 		require.Equal(t, "secret-subject", opened.Subject)
 
@@ -195,7 +195,7 @@ func TestProposalsAreFoundByStateInstantAndCommand(t *testing.T) {
 		r, err := proposals.Get(ctx, session, rejected.ProposalID)
 		require.NoError(t, err)
 		require.Nil(t, r.Body)
-		notes, err := events.Open[events.RefusalNotes](ctx, s.keys, *r.Notes)
+		notes, err := events.Open[events.RefusalNotes](ctx, s.keys, r.Notes)
 		require.NoError(t, err)
 		require.Equal(t, events.CategoryMedical, notes.Category)
 
@@ -258,7 +258,7 @@ func TestAConsentStandsAtItsNewestEvent(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, events.StateWithdrawn, r.State)
 		require.Equal(t, grant, *r.Supersedes)
-		record, err := events.Open[events.ConsentRecord](ctx, s.keys, *r.Record)
+		record, err := events.Open[events.ConsentRecord](ctx, s.keys, r.Record)
 		require.NoError(t, err)
 		require.Equal(t, "secret-words", record.Shown)
 		_, err = consents.Get(ctx, session, s.id(), withdrawal)

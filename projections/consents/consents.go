@@ -27,7 +27,7 @@ type Row struct {
 	Locale       string               `db:"locale"`
 	Fingerprint  string               `db:"fingerprint"`
 	SHA256       string               `db:"sha256"`
-	Record       *events.Placed       `db:"record"`
+	Record       events.Kept          `db:"record"`
 	Position     uint64               `db:"position"`
 	Ordinal      int                  `db:"ordinal"` // place among the events of the commit
 }
@@ -79,11 +79,11 @@ func (c *Changes) Apply(e events.Recorded) error {
 }
 
 func (c *Changes) add(e events.Recorded, consent events.Consent, state events.ConsentState) {
-	record, placed := consent.Record.Plain, e.Placed()["record"]
+	record := consent.Record.Plain
 	row := Row{
 		EventID: e.ID, MemberID: e.Aggregate.ID, Key: record.Key, State: state, At: record.At.Time,
 		TermsID: record.TermsID, TermsVersion: record.TermsVersion, Source: record.Source, Locale: record.Locale,
-		Fingerprint: record.Fingerprint, SHA256: record.SHA256, Record: &placed, Position: e.Position, Ordinal: c.ordinal,
+		Fingerprint: record.Fingerprint, SHA256: record.SHA256, Record: e.Kept("record"), Position: e.Position, Ordinal: c.ordinal,
 	}
 	if record.ExpiresAt != nil {
 		row.ExpiresAt = &record.ExpiresAt.Time

@@ -27,7 +27,7 @@ func (c *Changes) Grown() []engine.Table {
 			w.Text(r.Locale)
 			w.Text(r.Fingerprint)
 			w.Text(r.SHA256)
-			w.JSON(r.Record.JSON())
+			w.Bytes(r.Record)
 			w.Big(r.Position)
 			w.Int(r.Ordinal)
 		},

@@ -17,7 +17,7 @@ const insertRows = `INSERT INTO consents (organization_id,
 		locale, fingerprint, sha256, record, position, ordinal
 	FROM unnest(
 		$2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::timestamptz[], $8::text[], $9::text[],
-		$10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::jsonb[], $16::bigint[], $17::integer[])
+		$10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::bytea[], $16::bigint[], $17::integer[])
 		AS r (
 		event_id, member_id, key, state, at, expires_at, supersedes, terms_id, terms_version, source, locale, fingerprint,
 		sha256, record, position, ordinal)
@@ -45,7 +45,7 @@ func queueRows(b *pgx.Batch, org string, rows []Row) {
 		engine.Column(rows, func(r Row) string { return r.Locale }),
 		engine.Column(rows, func(r Row) string { return r.Fingerprint }),
 		engine.Column(rows, func(r Row) string { return r.SHA256 }),
-		engine.Column(rows, func(r Row) []byte { return r.Record.JSON() }),
+		engine.Column(rows, func(r Row) []byte { return r.Record }),
 		engine.Column(rows, func(r Row) uint64 { return r.Position }),
 		engine.Column(rows, func(r Row) int { return r.Ordinal }),
 	)

@@ -55,16 +55,6 @@ func (r *Row) Bytes(b []byte) {
 	r.b = append(r.b, b...)
 }
 
-// JSON is a column of jsonb; of nil, one without a value.
-func (r *Row) JSON(b []byte) {
-	if b == nil {
-		r.Null()
-		return
-	}
-	r.length(len(b) + 1)
-	r.b = append(append(r.b, 1), b...) // a version, and the text
-}
-
 // UUID is a column of an id. What is none has no value, which the table refuses.
 func (r *Row) UUID(id events.ID) {
 	parsed, err := uuid.Parse(string(id))

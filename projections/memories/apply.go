@@ -139,8 +139,9 @@ func (c *Changes) promote(e events.Recorded, event *events.MemoryPromoted) error
 	if err := c.begin(e, event.Entry, event.Labels.Plain, events.LifecycleActive); err != nil {
 		return err
 	}
+	became := event.MemoryID
 	return c.reviseWith(e, event.From, texts{}, func(r *Record) {
-		r.Lifecycle, r.PromotedTo = events.LifecycleSuperseded, &event.MemoryID
+		r.Lifecycle, r.PromotedTo = events.LifecycleSuperseded, &became
 	})
 }
 
@@ -207,31 +208,25 @@ func (c *Changes) minted(e events.Recorded, r *Record, said texts) {
 }
 
 // texts are what an event says of a memory. Nil: what it said before stays.
-type texts struct{ body, labels, details *events.Placed }
+type texts struct{ body, labels, details events.Kept }
 
 // sealed takes the text out of an event. What else it seals is not a memory's: a print belongs to the register.
 func sealed(e events.Recorded) texts {
-	placed := e.Placed()
-	field := func(name string) *events.Placed {
-		if p, ok := placed[name]; ok {
-			return &p
-		}
-		return nil
-	}
-	return texts{field("body"), field("labels"), field("details")}
+	return texts{e.Kept("body"), e.Kept("labels"), e.Kept("details")}
 }
 
-func newer(now, before *events.Placed) *events.Placed {
+func newer(now, before events.Kept) events.Kept {
 	if now != nil {
 		return now
 	}
 	return before
 }
 
+// label copies what it takes: a record lives longer than the event that it is of.
 func (r *Record) label(labels events.Labels) {
-	key := labels.Scope.Key(r.MemberID)
-	r.ScopeKind, r.ScopeKey, r.AdapterScope = &labels.Scope.Kind, &key, &labels.AdapterScope
-	r.TenantID, r.Category = labels.TenantID, &labels.Category
+	kind, key, adapter, category := labels.Scope.Kind, labels.Scope.Key(r.MemberID), labels.AdapterScope, labels.Category
+	r.ScopeKind, r.ScopeKey, r.AdapterScope = &kind, &key, &adapter
+	r.TenantID, r.Category = labels.TenantID, &category
 }
 
 func (r *Record) forget(at time.Time) {

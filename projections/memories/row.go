@@ -1,7 +1,7 @@
 // Package memories is the read model of what is remembered: memory_records, one row per memory with its current revision, and
 // memory_revisions, one row per revision with the event that made it (spec 9.4, 1.2).
 //
-// Text stands here only sealed, as events.Placed; category, scope, adapter scope and tenant stand as columns, so that a list
+// Text stands here only sealed, as events.Kept; category, scope, adapter scope and tenant stand as columns, so that a list
 // can be filtered, and go with the text when a memory is erased. Accept and recall never read this (spec 9.1).
 package memories
 
@@ -31,9 +31,9 @@ type Record struct {
 	RevisionID         events.ID            `db:"revision_id"`
 	PreviousRevisionID *events.ID           `db:"previous_revision_id"`
 	OnBehalfOf         *events.ID           `db:"on_behalf_of"`
-	Body               *events.Placed       `db:"body"`
-	Labels             *events.Placed       `db:"labels"`
-	Details            *events.Placed       `db:"details"`
+	Body               events.Kept          `db:"body"`
+	Labels             events.Kept          `db:"labels"`
+	Details            events.Kept          `db:"details"`
 	ForgetAt           *time.Time           `db:"forget_at"`
 	AutoKept           bool                 `db:"auto_kept"`   // kept ahead of an answer, and nothing said about it since
 	PromotedTo         *events.ID           `db:"promoted_to"` // the memory of tier person that this one became
@@ -55,8 +55,8 @@ type Revision struct {
 	ActorKind          events.ActorKind `db:"actor_kind"`
 	ActorID            string           `db:"actor_id"`
 	At                 time.Time        `db:"at"`
-	Body               *events.Placed   `db:"body"`
-	Labels             *events.Placed   `db:"labels"`
-	Details            *events.Placed   `db:"details"`
+	Body               events.Kept      `db:"body"`
+	Labels             events.Kept      `db:"labels"`
+	Details            events.Kept      `db:"details"`
 	Position           uint64           `db:"position"`
 }

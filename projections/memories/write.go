@@ -14,7 +14,7 @@ import (
 // The text stays where it is: only a revision that changes it brings another, see upsertRecords.
 const loadRecords = `SELECT member_id, memory_id, namespace, tier, kind, program, scope_kind, scope_key, adapter_scope, tenant_id,
 		category, origin, lifecycle, revision, revision_id, previous_revision_id, on_behalf_of,
-		NULL::jsonb AS body, NULL::jsonb AS labels, NULL::jsonb AS details, forget_at, auto_kept, promoted_to, created_at, updated_at, position
+		NULL::bytea AS body, NULL::bytea AS labels, NULL::bytea AS details, forget_at, auto_kept, promoted_to, created_at, updated_at, position
 	FROM memory_records WHERE organization_id = $1 AND memory_id = ANY ($2::text[]::uuid[])
 	ORDER BY memory_id FOR UPDATE`
 
@@ -42,7 +42,7 @@ const upsertRecords = `INSERT INTO memory_records AS m (organization_id, member_
 		previous_revision_id::uuid, on_behalf_of::uuid, body, labels, details, forget_at, auto_kept, promoted_to::uuid, created_at, updated_at, position
 	FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
 		$8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::integer[], $16::text[],
-		$17::text[], $18::text[], $19::jsonb[], $20::jsonb[], $21::jsonb[], $22::timestamptz[], $23::boolean[], $24::text[], $25::timestamptz[], $26::timestamptz[], $27::bigint[])
+		$17::text[], $18::text[], $19::bytea[], $20::bytea[], $21::bytea[], $22::timestamptz[], $23::boolean[], $24::text[], $25::timestamptz[], $26::timestamptz[], $27::bigint[])
 		AS r (member_id, memory_id, namespace, tier, kind, program,
 		scope_kind, scope_key, adapter_scope, tenant_id, category, origin, lifecycle, revision, revision_id,
 		previous_revision_id, on_behalf_of, body, labels, details, forget_at, auto_kept, promoted_to, created_at, updated_at, position)
@@ -60,7 +60,7 @@ const insertRevisions = `INSERT INTO memory_revisions (organization_id, member_i
 	SELECT $1, member_id::uuid, memory_id::uuid, revision, revision_id::uuid,
 		previous_revision_id::uuid, lifecycle, event_id::uuid, event_type, actor_kind, actor_id, at, body, labels, details, position
 	FROM unnest($2::text[], $3::text[], $4::integer[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[],
-		$11::text[], $12::timestamptz[], $13::jsonb[], $14::jsonb[], $15::jsonb[], $16::bigint[])
+		$11::text[], $12::timestamptz[], $13::bytea[], $14::bytea[], $15::bytea[], $16::bigint[])
 		AS r (member_id, memory_id, revision, revision_id,
 		previous_revision_id, lifecycle, event_id, event_type, actor_kind, actor_id, at, body, labels, details, position)
 	ON CONFLICT DO NOTHING`
@@ -104,9 +104,9 @@ func queueRecords(b *pgx.Batch, org string, rows []*Record) {
 		engine.Column(rows, func(r *Record) events.ID { return r.RevisionID }),
 		engine.Column(rows, func(r *Record) *events.ID { return r.PreviousRevisionID }),
 		engine.Column(rows, func(r *Record) *events.ID { return r.OnBehalfOf }),
-		engine.Column(rows, func(r *Record) []byte { return r.Body.JSON() }),
-		engine.Column(rows, func(r *Record) []byte { return r.Labels.JSON() }),
-		engine.Column(rows, func(r *Record) []byte { return r.Details.JSON() }),
+		engine.Column(rows, func(r *Record) []byte { return r.Body }),
+		engine.Column(rows, func(r *Record) []byte { return r.Labels }),
+		engine.Column(rows, func(r *Record) []byte { return r.Details }),
 		engine.Column(rows, func(r *Record) *time.Time { return r.ForgetAt }),
 		engine.Column(rows, func(r *Record) bool { return r.AutoKept }),
 		engine.Column(rows, func(r *Record) *events.ID { return r.PromotedTo }),
@@ -129,9 +129,9 @@ func queueRevisions(b *pgx.Batch, org string, rows []Revision) {
 		engine.Column(rows, func(r Revision) events.ActorKind { return r.ActorKind }),
 		engine.Column(rows, func(r Revision) string { return r.ActorID }),
 		engine.Column(rows, func(r Revision) time.Time { return r.At }),
-		engine.Column(rows, func(r Revision) []byte { return r.Body.JSON() }),
-		engine.Column(rows, func(r Revision) []byte { return r.Labels.JSON() }),
-		engine.Column(rows, func(r Revision) []byte { return r.Details.JSON() }),
+		engine.Column(rows, func(r Revision) []byte { return r.Body }),
+		engine.Column(rows, func(r Revision) []byte { return r.Labels }),
+		engine.Column(rows, func(r Revision) []byte { return r.Details }),
 		engine.Column(rows, func(r Revision) uint64 { return r.Position }),
 	)
 }

@@ -2,6 +2,7 @@ package proposals
 
 import (
 	"fmt"
+	"time"
 
 	"iris.example/iris/events"
 	"iris.example/iris/projections/engine"
@@ -75,19 +76,16 @@ func (c *Changes) record(e events.Recorded, event *events.ProposalRecorded) erro
 	}
 	r := claimed(e, event.MemoryID, event.ProposedBy)
 	r.State, r.Outcome = Pending, events.OutcomePending
-	r.PromotionCandidate, r.ExpiresAt = event.PromotionCandidate, &event.ExpiresAt.Time
-	namespace := events.Namespace(c.org, event.Tier, event.Program, r.MemberID)
-	r.Namespace, r.Tier, r.Kind, r.Program, r.Origin = &namespace, &event.Tier, &event.Kind, &event.Program, &event.Origin
-	labels := event.Labels.Plain
-	scopeKey := labels.Scope.Key(r.MemberID)
-	r.ScopeKind, r.ScopeKey, r.AdapterScope = &labels.Scope.Kind, &scopeKey, &labels.AdapterScope
-	r.TenantID, r.Category = labels.TenantID, &labels.Category
-	if event.OnBehalfOf != "" {
-		r.OnBehalfOf = &event.OnBehalfOf
+	entry, expires, labels := event.Entry, event.ExpiresAt.Time, event.Labels.Plain // a row lives longer than the event
+	r.PromotionCandidate, r.ExpiresAt = event.PromotionCandidate, &expires
+	namespace := events.Namespace(c.org, entry.Tier, entry.Program, r.MemberID)
+	r.Namespace, r.Tier, r.Kind, r.Program, r.Origin = &namespace, &entry.Tier, &entry.Kind, &entry.Program, &entry.Origin
+	kind, key, adapter, category := labels.Scope.Kind, labels.Scope.Key(r.MemberID), labels.AdapterScope, labels.Category
+	r.ScopeKind, r.ScopeKey, r.AdapterScope, r.TenantID, r.Category = &kind, &key, &adapter, labels.TenantID, &category
+	if entry.OnBehalfOf != "" {
+		r.OnBehalfOf = &entry.OnBehalfOf
 	}
-	placed := e.Placed()
-	body, sealedLabels, details := placed["body"], placed["labels"], placed["details"]
-	r.Body, r.Labels, r.Details = &body, &sealedLabels, &details
+	r.Body, r.Labels, r.Details = e.Kept("body"), e.Kept("labels"), e.Kept("details")
 	c.put(r)
 	return nil
 }
@@ -101,10 +99,9 @@ func (c *Changes) refuse(e events.Recorded, event *events.ProposalRefused) error
 	case r.State != Pending || r.MemberID != e.Aggregate.ID:
 		return fmt.Errorf("%w: proposal %s is not pending", engine.ErrInconsistent, event.ProposalID)
 	default:
-		r.AnsweredAt, r.AnsweredPosition = &e.RecordedAt.Time, &e.Position
+		r.answered(e.RecordedAt.Time, e.Position)
 	}
-	notes := e.Placed()["notes"]
-	r.State, r.Outcome, r.Reason, r.Notes = Refused, event.Outcome, event.Reason, &notes
+	r.State, r.Outcome, r.Reason, r.Notes = Refused, event.Outcome, event.Reason, e.Kept("notes")
 	c.put(r)
 	return nil
 }
@@ -114,12 +111,17 @@ func (c *Changes) answer(e events.Recorded, id events.ID, state State) error {
 	if r == nil || r.State != Pending || r.MemberID != e.Aggregate.ID {
 		return fmt.Errorf("%w: proposal %s is not pending", engine.ErrInconsistent, id)
 	}
-	r.State, r.AnsweredAt, r.AnsweredPosition = state, &e.RecordedAt.Time, &e.Position
+	r.State = state
+	r.answered(e.RecordedAt.Time, e.Position)
 	if state == Accepted && r.CommandID == e.Commit {
 		r.Outcome = events.OutcomeKept // claim and answer in one commit: kept by the member's setting, and so told to the claimant
 	}
 	c.put(r)
 	return nil
+}
+
+func (r *Row) answered(at time.Time, position uint64) {
+	r.AnsweredAt, r.AnsweredPosition = &at, &position
 }
 
 func claimed(e events.Recorded, id events.ID, by events.ProposedBy) *Row {

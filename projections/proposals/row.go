@@ -45,10 +45,10 @@ type Row struct {
 	TenantID           *string              `db:"tenant_id"`
 	Category           *events.Category     `db:"category"`
 	OnBehalfOf         *events.ID           `db:"on_behalf_of"`
-	Body               *events.Placed       `db:"body"`
-	Labels             *events.Placed       `db:"labels"`
-	Details            *events.Placed       `db:"details"`
-	Notes              *events.Placed       `db:"notes"` // events.RefusalNotes, the warnings
+	Body               events.Kept          `db:"body"`
+	Labels             events.Kept          `db:"labels"`
+	Details            events.Kept          `db:"details"`
+	Notes              events.Kept          `db:"notes"` // events.RefusalNotes, the warnings
 	RecordedAt         time.Time            `db:"recorded_at"`
 	ExpiresAt          *time.Time           `db:"expires_at"`
 	AnsweredAt         *time.Time           `db:"answered_at"`

@@ -15,7 +15,7 @@ import (
 const loadRows = `SELECT
 		member_id, proposal_id, command_id, state, outcome, reason, producer, client, consumer, promotion_candidate,
 		namespace, tier, kind, program, origin, scope_kind, scope_key, adapter_scope, tenant_id, category, on_behalf_of,
-		NULL::jsonb AS body, NULL::jsonb AS labels, NULL::jsonb AS details, NULL::jsonb AS notes, recorded_at, expires_at,
+		NULL::bytea AS body, NULL::bytea AS labels, NULL::bytea AS details, NULL::bytea AS notes, recorded_at, expires_at,
 		answered_at, position, answered_position
 	FROM proposals WHERE organization_id = $1 AND proposal_id = ANY ($2::text[]::uuid[])
 	ORDER BY proposal_id FOR UPDATE`
@@ -47,7 +47,7 @@ const upsertRows = `INSERT INTO proposals AS p (organization_id,
 	FROM unnest(
 		$2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[],
 		$11::boolean[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[],
-		$19::text[], $20::text[], $21::text[], $22::text[], $23::jsonb[], $24::jsonb[], $25::jsonb[], $26::jsonb[],
+		$19::text[], $20::text[], $21::text[], $22::text[], $23::bytea[], $24::bytea[], $25::bytea[], $26::bytea[],
 		$27::timestamptz[], $28::timestamptz[], $29::timestamptz[], $30::bigint[], $31::bigint[])
 		AS r (
 		member_id, proposal_id, command_id, state, outcome, reason, producer, client, consumer, promotion_candidate,
@@ -93,10 +93,10 @@ func queueRows(b *pgx.Batch, org string, rows []*Row) {
 		engine.Column(rows, func(r *Row) *string { return r.TenantID }),
 		engine.Column(rows, func(r *Row) *events.Category { return r.Category }),
 		engine.Column(rows, func(r *Row) *events.ID { return r.OnBehalfOf }),
-		engine.Column(rows, func(r *Row) []byte { return r.Body.JSON() }),
-		engine.Column(rows, func(r *Row) []byte { return r.Labels.JSON() }),
-		engine.Column(rows, func(r *Row) []byte { return r.Details.JSON() }),
-		engine.Column(rows, func(r *Row) []byte { return r.Notes.JSON() }),
+		engine.Column(rows, func(r *Row) []byte { return r.Body }),
+		engine.Column(rows, func(r *Row) []byte { return r.Labels }),
+		engine.Column(rows, func(r *Row) []byte { return r.Details }),
+		engine.Column(rows, func(r *Row) []byte { return r.Notes }),
 		engine.Column(rows, func(r *Row) time.Time { return r.RecordedAt }),
 		engine.Column(rows, func(r *Row) *time.Time { return r.ExpiresAt }),
 		engine.Column(rows, func(r *Row) *time.Time { return r.AnsweredAt }),
