@@ -22,13 +22,12 @@ func (v *Vault) Resolve(ctx context.Context, org, issuer, subject string) (membe
 }
 
 func (v *Vault) resolve(ctx context.Context, org string, identity []byte) (events.ID, bool, error) {
-	var id uuid.UUID
-	err := v.pool.QueryRow(ctx, `SELECT id FROM vault.members WHERE organisation = $1 AND identity = $2`, org, identity).Scan(&id)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return "", false, nil
-	}
+	id, found, err := v.find(ctx, &v.identities, lookup{organisation: org, identity: identity})
 	if err != nil {
-		return "", false, storeError("resolve an identity", err)
+		return "", false, fmt.Errorf("resolve an identity: %w", err)
+	}
+	if !found {
+		return "", false, nil
 	}
 	return writeID(id), true, nil
 }
@@ -69,10 +68,9 @@ func (v *Vault) MemberExists(ctx context.Context, org string, member events.ID) 
 	if err != nil {
 		return false, fmt.Errorf("look a member up: %w", err)
 	}
-	var exists bool
-	err = v.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM vault.members WHERE organisation = $1 AND id = $2)`, org, id).Scan(&exists)
+	_, exists, err := v.find(ctx, &v.members, lookup{organisation: org, member: id})
 	if err != nil {
-		return false, storeError("look a member up", err)
+		return false, fmt.Errorf("look a member up: %w", err)
 	}
 	return exists, nil
 }

@@ -41,3 +41,13 @@ func (v *Vault) Acquired() int64 { return v.pool.Stat().AcquireCount() }
 
 // Bech32 is how age writes keys.
 func Bech32(prefix string, data []byte) string { return bech32(prefix, data) }
+
+// Asked counts the directory's lookups that wait for the query that is away.
+func (v *Vault) Asked() (n int) {
+	for _, l := range []*lookups{&v.identities, &v.members} {
+		l.mu.Lock()
+		n += len(l.asked)
+		l.mu.Unlock()
+	}
+	return n
+}

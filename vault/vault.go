@@ -21,6 +21,8 @@ type Vault struct {
 
 	stocks sync.Map // organisation -> *stock
 
+	identities, members lookups // of the directory
+
 	stop    context.CancelCauseFunc
 	running context.Context // ends with Close
 	workers sync.WaitGroup  // the sweeper and refills
@@ -43,7 +45,7 @@ func Open(ctx context.Context, cfg Config) (*Vault, error) {
 	if err != nil {
 		return nil, storeError("open the vault", err)
 	}
-	v := &Vault{cfg: cfg, pool: pool, ring: newKeyring(cfg.CacheLimit)}
+	v := &Vault{cfg: cfg, pool: pool, ring: newKeyring(cfg.CacheLimit), identities: lookups{query: byIdentity}, members: lookups{query: byMember}}
 	if err := v.proveMaster(ctx); err != nil {
 		pool.Close()
 		return nil, err
