@@ -72,6 +72,8 @@ type Acts struct {
 	Parked      Parked      // keeps claims that can't be read
 	Inbox       Inbox       // takes a parked claim in again
 	Credentials Credentials // of producers; nil: this process doesn't run the broker
+
+	looks looks
 }
 
 // Caller is who asks, from the credential alone.
@@ -127,9 +129,15 @@ func (a *Acts) resolve(ctx context.Context, org, issuer, subject string) (events
 	return id, nil
 }
 
-// definitions reads the organisation at its head, for one command (spec 8: a change binds what starts after it). One without
-// streams was never founded here: that streams were lost is found at the start, where they are opened.
+// definitions reads the organisation at its head, for one command (spec 8: a change binds what starts after it). Those who ask at once
+// share a look.
 func (a *Acts) definitions(ctx context.Context, org string) (*organisation.State, error) {
+	return a.looks.at(ctx, org, a.look)
+}
+
+// look reads the organisation at its head. One without streams was never founded here: that streams were lost is found at the start,
+// where they are opened.
+func (a *Acts) look(ctx context.Context, org string) (*organisation.State, error) {
 	var defined *organisation.State
 	err := a.Organisations.View(ctx, org, events.Organisation(), func(s *organisation.State, _ uint64) error {
 		defined = s
