@@ -16,9 +16,9 @@ const (
 	// claimWait is how long a claim may be in hand before it is offered again; the second and later times it is longer.
 	claimWait = 30 * time.Second
 	// claimsAhead is how many claims lie ready in this process. Their wait runs from there on.
-	claimsAhead = 16
-	// claimsInHand bounds what all processes of one durable have in hand.
-	claimsInHand = 64
+	claimsAhead = 64
+	// claimsInHand bounds what all processes of one durable have in hand, ready or being carried out: more than one of them has.
+	claimsInHand = 512
 )
 
 // Inbox hands out what producers claimed, each claim until somebody settles it. Several processes may share a durable; the

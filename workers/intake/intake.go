@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"log/slog"
 	"sync"
 	"time"
@@ -80,7 +79,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Worker takes several claims at once, those of one member in the order of the inbox.
+// Worker takes many claims at once, those of one member in the order of the inbox.
 type Worker struct{ cfg Config }
 
 // New builds a worker.
@@ -100,8 +99,9 @@ const finishWithin = 5 * time.Second
 // settleWithin is for a store that neither answers nor hangs up. The broker offers the claim again right after.
 const settleWithin = 29 * time.Second
 
-// lanes is how many claims are carried out at once. What waits for its sync together is committed together (spec 9.2).
-const lanes = 16
+// atOnce is how many claims are in hand. Those of different members are carried out at once: what waits for its sync together is
+// committed together (spec 9.2), a hundred of the broker's at most. Each holds no more than a message of the inbox may.
+const atOnce = 128
 
 // inHand is a claim as far as it could be read.
 type inHand struct {
@@ -110,19 +110,19 @@ type inHand struct {
 	unread  error
 }
 
-// Run works until ctx ends, which is no error: then it takes nothing more from the inbox and finishes what is in hand.
+// Run works until ctx ends, which is no error: then it takes nothing more from the inbox and finishes what is being carried out.
 func (w *Worker) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
+	// What is cut off in the middle comes again half a minute later, so that a stop lets it end.
+	settling, cutOff := context.WithCancel(context.WithoutCancel(ctx))
+	defer cutOff()
+	context.AfterFunc(ctx, func() { time.AfterFunc(finishWithin, cutOff) })
 	var working sync.WaitGroup
 	defer working.Wait()
 	defer stop()
 	working.Go(func() { w.sweep(ctx) })
-	var lane [lanes]chan inHand
-	for n := range lane {
-		lane[n] = make(chan inHand)
-		working.Go(func() { w.work(ctx, lane[n]) })
-	}
-	for {
+	lines := newLines(atOnce)
+	for lines.wait(ctx) {
 		claim, err := w.cfg.Source.Next(ctx)
 		if ctx.Err() != nil {
 			return nil
@@ -132,69 +132,55 @@ func (w *Worker) Run(ctx context.Context) error {
 		}
 		next := inHand{claim: claim}
 		next.message, next.unread = w.read(claim)
-		select {
-		case lane[laneOf(next.message)] <- next:
-		case <-ctx.Done(): // it comes again
+		if of := lineOf(next); lines.join(of, next) {
+			working.Go(func() { w.carry(ctx, settling, &working, lines, of) })
 		}
 	}
+	return nil
 }
 
-// laneOf keeps one member's claims behind each other.
-func laneOf(m message) uint32 {
-	if m.Data.Member == nil {
-		return 0
-	}
-	hash := fnv.New32a()
-	_, _ = hash.Write([]byte(string(m.Data.Member.ID) + "/" + m.Data.Member.Subject)) // never fails
-	return hash.Sum32() % lanes
-}
-
-// work settles what its lane brings, to the end: a claim that is cut off in the middle comes again, half a minute later.
-func (w *Worker) work(ctx context.Context, lane <-chan inHand) {
-	settling, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(finishWithin, cancel) })()
-	for {
-		select {
-		case next := <-lane:
-			w.take(settling, next)
-		case <-ctx.Done():
-			return
+// carry settles what stands in a line, one behind the other, until nothing does. After a stop what still waits comes again.
+func (w *Worker) carry(ctx, settling context.Context, working *sync.WaitGroup, lines *lines, of string) {
+	for next, ok := lines.first(of); ok; next, ok = lines.first(of) {
+		if ctx.Err() == nil {
+			if told := w.take(settling, next); told {
+				// The broker syncs each acknowledgement, one behind the other. Nobody else's claim waits for that, and how many may
+				// be unacknowledged is bounded by the inbox.
+				working.Go(func() { w.acknowledge(settling, next.claim) })
+			}
 		}
+		lines.leave()
 	}
 }
 
-// take settles a claim, seen by metrics and traces.
-func (w *Worker) take(ctx context.Context, next inHand) {
+// take settles a claim but for its acknowledgement, seen by metrics and traces.
+func (w *Worker) take(ctx context.Context, next inHand) (told bool) {
 	ctx, cancel := context.WithTimeout(ctx, settleWithin)
 	defer cancel()
 	c, message := next.claim, next.message
 	ctx, span := w.cfg.Tracer.Continue(ctx, message.TraceParent, tracing.Intake)
 	message.TraceParent = tracing.Parent(ctx, message.TraceParent)
-	outcome, code := w.settle(ctx, c, message, next.unread)
+	outcome, code, told := w.settle(ctx, c, message, next.unread)
 	span.Note(tracing.Outcome(outcome))
 	span.End(code)
 	w.cfg.Observe(Observation{outcome, code, time.Since(c.Received)})
+	return told
 }
 
 // settle takes one claim all the way, and says what became of it and why. The order is the guarantee: recorded, told,
-// acknowledged.
-func (w *Worker) settle(ctx context.Context, c eventlog.Claim, message message, unread error) (became, code string) {
+// acknowledged. told: the last of them is left to do.
+func (w *Worker) settle(ctx context.Context, c eventlog.Claim, message message, unread error) (became, code string, told bool) {
 	if unread != nil {
-		return w.park(ctx, c, message.ID, unread)
+		became, code = w.park(ctx, c, message.ID, unread)
+		return became, code, false
 	}
 	answer, err := w.cfg.Claims.Claimed(ctx, acts.Claim{
 		Organisation: c.Organisation, Producer: c.Producer, ID: message.ID, Received: events.At(c.Received),
 		Trace: events.Trace{Parent: message.TraceParent}, Proposal: message.Data,
 	})
-	if problem := problems.Of(err); err != nil && problem.Status >= 500 {
-		return w.again(c, problem)
-	}
-	if errors.Is(err, acts.ErrSealed) {
-		return w.park(ctx, c, message.ID, err)
-	}
 	if err != nil {
-		return string(events.OutcomeRejected), w.refuse(c, message.ID, err)
+		became, code = w.failed(ctx, c, message.ID, err)
+		return became, code, false
 	}
 	if answer.Repeated && c.Delivered == 1 {
 		answer.Outcome = events.OutcomeDuplicate // sent again by its producer; what the inbox brings again is told as it was
@@ -203,8 +189,25 @@ func (w *Worker) settle(ctx context.Context, c eventlog.Claim, message message, 
 		Claim: message.ID, ProposalID: answer.ProposalID, Outcome: answer.Outcome, Reason: answer.Reason, Warnings: answer.Warnings,
 		Position: fmt.Sprint(answer.Position),
 	})
+	return string(answer.Outcome), answer.Reason, true
+}
+
+// failed is what becomes of a claim that wasn't recorded: a store that failed is asked again, a seal that doesn't open is kept for
+// somebody to look at, and the rest its producer hears.
+func (w *Worker) failed(ctx context.Context, c eventlog.Claim, id string, err error) (became, code string) {
+	if problem := problems.Of(err); problem.Status >= 500 {
+		return w.again(c, problem)
+	}
+	if errors.Is(err, acts.ErrSealed) {
+		return w.park(ctx, c, id, err)
+	}
+	return string(events.OutcomeRejected), w.refuse(c, id, err)
+}
+
+func (w *Worker) acknowledge(ctx context.Context, c eventlog.Claim) {
+	ctx, cancel := context.WithTimeout(ctx, settleWithin)
+	defer cancel()
 	w.check(c, "acknowledge", c.Ack(ctx))
-	return string(answer.Outcome), answer.Reason
 }
 
 // message is the CloudEvents message of a claim, as far as intake reads it.
