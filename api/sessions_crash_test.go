@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"iris.example/iris/acts"
 	"iris.example/iris/events"
 	eventlog "iris.example/iris/events/log"
 	"iris.example/iris/runner"
@@ -57,8 +58,12 @@ func (b *bundle) dies(log *dying, r request) {
 	require.NoError(b.t, err)
 	sessions, err := runner.Sessions(shared)
 	require.NoError(b.t, err)
-	config, its := b.config, *b.acts
-	its.Members, its.Sessions, config.Acts = members, sessions, &its
+	config, shares := b.config, b.acts
+	config.Acts = &acts.Acts{
+		Members: members, Sessions: sessions, Organisations: shares.Organisations, Roles: shares.Roles, Screen: shares.Screen, Directory: shares.Directory,
+		Issuer: shares.Issuer, Recalls: shares.Recalls, Read: shares.Read, Stream: shares.Stream, Codec: shares.Codec, Keys: shares.Keys, Now: shares.Now,
+		Intake: shares.Intake, Sealed: shares.Sealed, Parked: shares.Parked, Inbox: shares.Inbox, Credentials: shares.Credentials,
+	}
 	server := httptest.NewServer(b.handler(config))
 	defer server.Close()
 	alive := b.server
