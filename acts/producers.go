@@ -62,21 +62,30 @@ func (a *Acts) AddProducer(ctx context.Context, c Caller, r Request, name string
 	return NewProducer{Done{outcome.Position}, name, consumer, key, file, intake.Recipient}, nil
 }
 
-// RevokeProducer records that the producer may publish no more, and cuts its credentials off. From the record on its claims are
-// refused; a request that ended in between is repeated, and cuts off then.
-func (a *Acts) RevokeProducer(ctx context.Context, c Caller, r Request, name string) (Done, error) {
+// RevokedProducer is what became of a revocation. Not CutOff: the broker isn't ours, and its administrator has to take the credential
+// back; the producer can fill its own inbox until then, and nothing comes of it.
+type RevokedProducer struct {
+	Done
+	CutOff bool
+}
+
+// RevokeProducer records that the producer may publish no more, and cuts its credentials off where this process makes them. From the
+// record on its claims are refused, whatever the broker lets through: each is held against the definitions at the leader's head. A request
+// that ended in between is repeated, and cuts off then.
+func (a *Acts) RevokeProducer(ctx context.Context, c Caller, r Request, name string) (RevokedProducer, error) {
 	actor, err := c.administers()
 	if err != nil {
-		return Done{}, err
-	}
-	if a.Credentials == nil {
-		return Done{}, fmt.Errorf("revoke a producer: %w", ErrCredentials)
+		return RevokedProducer{}, err
 	}
 	outcome, err := a.administer(ctx, c, r, actor, organisation.RevokeProducer{Name: name}, name)
 	if err != nil {
-		return Done{}, unknown(err, "producer_unknown")
+		return RevokedProducer{}, unknown(err, "producer_unknown")
 	}
-	return Done{outcome.Position}, a.CutOff(ctx, c.Organisation)
+	revoked := RevokedProducer{Done{outcome.Position}, a.Credentials != nil}
+	if !revoked.CutOff {
+		return revoked, nil
+	}
+	return revoked, a.CutOff(ctx, c.Organisation)
 }
 
 // CutOff makes the broker refuse every key that the organisation has revoked. Every start calls it: the broker's own list may be

@@ -41,9 +41,16 @@ type producerAnswer struct {
 }
 
 type revokedAnswer struct {
-	Producer string `json:"producer"`
-	State    string `json:"state"`
+	Producer   string `json:"producer"`
+	State      string `json:"state"`
+	Credential string `json:"credential"`
 }
+
+// What became of a revoked producer's credential at the broker. Claims are refused in either case.
+const (
+	credentialCutOff = "cut_off"
+	credentialLeft   = "broker_administrator" // who has to take it out of the broker's configuration
+)
 
 func (a *API) addProducer(c *call) (answer, error) {
 	var in producerRequest
@@ -60,8 +67,12 @@ func (a *API) addProducer(c *call) (answer, error) {
 }
 
 func (a *API) revokeProducer(c *call) (answer, error) {
-	done, err := a.cfg.Acts.RevokeProducer(c.ctx, c.caller, c.request, c.part["producer"])
-	return answer{position: done.Position, body: revokedAnswer{c.part["producer"], "revoked"}}, err
+	revoked, err := a.cfg.Acts.RevokeProducer(c.ctx, c.caller, c.request, c.part["producer"])
+	credential := credentialLeft
+	if revoked.CutOff {
+		credential = credentialCutOff
+	}
+	return answer{position: revoked.Position, body: revokedAnswer{c.part["producer"], "revoked", credential}}, err
 }
 
 func (a *API) parkedClaims(c *call) (answer, error) {

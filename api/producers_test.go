@@ -92,7 +92,7 @@ func TestProducerIsAddedAndRevoked(t *testing.T) {
 	b.refused(request{method: http.MethodDelete, path: "/v1/admin/producers/a.b", token: admin}, http.StatusBadRequest, "invalid_id")
 	revoke := request{method: http.MethodDelete, path: "/v1/admin/producers/notes", token: admin}
 	got := b.ok(revoke)
-	require.JSONEq(t, `{"producer":"notes","state":"revoked"}`, string(got.body))
+	require.JSONEq(t, `{"producer":"notes","state":"revoked","credential":"cut_off"}`, string(got.body))
 	require.NotEmpty(t, got.position)
 	b.ok(revoke)
 	<-closed

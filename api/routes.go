@@ -168,7 +168,7 @@ func Routes() []Route {
 		},
 		{
 			Method: http.MethodDelete, Pattern: "/v1/admin/producers/{producer}", Who: Principal, Permission: identity.Admin, Command: true,
-			Success: http.StatusOK, Answer: revokedAnswer{}, Summary: "Revoke a producer: its credentials are cut off for good", handle: (*API).revokeProducer,
+			Success: http.StatusOK, Answer: revokedAnswer{}, Summary: "Revoke a producer: its claims are refused from then on, and its credentials cut off where they were made here", handle: (*API).revokeProducer,
 		},
 		{
 			Method: http.MethodGet, Pattern: "/v1/admin/parked", Who: Principal, Permission: identity.Admin, Query: paged(),

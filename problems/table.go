@@ -201,8 +201,8 @@ var rows = map[string]row{
 	"client_unknown":   {as: codeNotFound},
 	"tenant_unknown":   {as: codeNotFound},
 	"credentials_unmanaged": {status: http.StatusNotImplemented, title: "Credentials are made elsewhere",
-		detail: "This process doesn't run the broker, so it can't make or revoke credentials. Nothing was done. Let the producer's public key into " +
-			"the broker's configuration, or take it out, and reload it; then register it with iris migrate --producer."},
+		detail: "This process doesn't run the broker, so it can't make credentials. Nothing was done. Let the producer's public key into " +
+			"the broker's configuration and reload it; then register it with iris migrate --producer."},
 	"reference_required": {status: http.StatusBadRequest, title: "Reference required",
 		detail: "Revealing a parked claim takes a reference: the ticket or incident it is read for. Nothing was shown."},
 	"inbox_full": {status: http.StatusServiceUnavailable, retry: 5, title: "Inbox full",

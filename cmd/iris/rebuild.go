@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"iris.example/iris/internal/embedded"
+	"iris.example/iris/internal/serving"
 	"iris.example/iris/projections/rebuild"
 )
 
@@ -23,11 +24,15 @@ type rebuildCommand struct {
 	Rollback          bool   `xor:"act" help:"Put back what was read before the last rebuild, brought up to date."`
 	Drop              string `xor:"act" help:"Drop one kept schema, by its name." placeholder:"SCHEMA"`
 	AcceptDifferences bool   `help:"Flip although rows differ from those that are read: they were wrong, or mean something new now."`
-	Postgres          string `env:"IRIS_POSTGRES_URL" help:"The PostgreSQL of your own that this Iris has, when it isn't running." placeholder:"URL"`
+	OwnPostgres       string `name:"postgres-url" env:"IRIS_POSTGRES_URL" help:"The PostgreSQL of your own that the Iris on --data has, when it isn't running." placeholder:"URL"`
 	JSON              bool   `name:"json" help:"Print the report as JSON."`
+
+	servers       `embed:"" group:"A deployment, in place of a directory:"`
+	PostgresAdmin string `env:"IRIS_POSTGRES_ADMIN" group:"A deployment, in place of a directory:" help:"Address of a superuser: postgres://postgres@host:5432/postgres?sslmode=verify-full." placeholder:"URL"`
 }
 
-// Run asks the Iris that runs on the directory. Where none does, it starts one, without a demonstration, for as long as it takes.
+// Run asks the Iris that runs on the directory. Where none does, it starts one, without a demonstration, for as long as it takes. Against
+// the servers of a deployment it works here, beside whatever serves and projects there.
 func (c rebuildCommand) Run(ctx context.Context, out output) error {
 	ask := embedded.Models{Act: "rebuild", AcceptDifferences: c.AcceptDifferences}
 	switch {
@@ -37,15 +42,46 @@ func (c rebuildCommand) Run(ctx context.Context, out output) error {
 		ask.Act, ask.Schema = "drop", c.Drop
 	}
 	bar := newRebuildBar(out.Err)
-	done, err := c.running(ctx, ask, bar)
-	if errors.Is(err, errNobodyAnswers) {
-		done, err = c.offline(ctx, ask, bar, out)
-	}
+	done, err := c.act(ctx, ask, bar, out)
 	bar.end()
 	if err != nil {
 		return err
 	}
 	return c.print(done, out)
+}
+
+func (c rebuildCommand) act(ctx context.Context, ask embedded.Models, bar *rebuildBar, out output) (embedded.Rebuilt, error) {
+	if c.named() {
+		return c.deployed(ctx, ask, bar, out)
+	}
+	done, err := c.running(ctx, ask, bar)
+	if errors.Is(err, errNobodyAnswers) {
+		return c.offline(ctx, ask, bar, out)
+	}
+	return done, err
+}
+
+// deployed works on the servers themselves. A rebuild that another process runs is not waited for.
+func (c rebuildCommand) deployed(ctx context.Context, ask embedded.Models, bar *rebuildBar, out output) (embedded.Rebuilt, error) {
+	done := embedded.Rebuilt{Act: ask.Act}
+	if c.PostgresAdmin == "" {
+		return done, &exit{exitCouldNot, errors.New("a rebuild makes and renames schemas, which takes a superuser's address: set IRIS_POSTGRES_ADMIN as for iris migrate")}
+	}
+	operator, err := c.operate(ctx, out, c.PostgresAdmin)
+	if err != nil {
+		return done, err
+	}
+	defer operator.Close()
+	report, err := operator.Models(ctx, serving.Models{
+		Act: serving.ModelsAct(ask.Act), Schema: ask.Schema, AcceptDifferences: ask.AcceptDifferences, Progress: bar.moved,
+	})
+	if err == nil || errors.Is(err, rebuild.ErrDifferent) {
+		done.Report = &report
+	}
+	if err != nil {
+		done.Error = err.Error()
+	}
+	return done, nil
 }
 
 var errNobodyAnswers = errors.New("no Iris answers")
@@ -92,7 +128,7 @@ func (c rebuildCommand) offline(ctx context.Context, ask embedded.Models, bar *r
 		return done, &exit{exitCouldNot, fmt.Errorf("%s is no Iris's directory; name it with --data", c.Data)}
 	}
 	instance, err := embedded.Start(ctx, embedded.Config{
-		DataDir: c.Data, HTTP: "127.0.0.1:0", NATS: "127.0.0.1:0", NoDemo: true, PostgresURL: c.Postgres, Progress: out.Err, Version: version,
+		DataDir: c.Data, HTTP: "127.0.0.1:0", NATS: "127.0.0.1:0", NoDemo: true, PostgresURL: c.OwnPostgres, Progress: out.Err, Version: version,
 		Logger: slog.New(slog.NewJSONHandler(out.Err, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {

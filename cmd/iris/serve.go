@@ -30,6 +30,19 @@ func (s servers) cluster() serving.NATS {
 	return serving.NATS{URLs: s.NATS, CA: s.NATSCA, Seed: s.NATSSeed, Credentials: s.NATSCreds, Cert: s.NATSCert, Key: s.NATSKey, Replicas: s.NATSReplicas}
 }
 
+// named reports that a deployment's servers are named, rather than a directory.
+func (s servers) named() bool { return len(s.NATS) > 0 }
+
+func (s servers) operate(ctx context.Context, out output, postgresAdmin string) (*serving.Operator, error) {
+	o, err := serving.Operate(ctx, serving.OperatorConfig{
+		NATS: s.cluster(), Postgres: serving.Postgres(s.Postgres), PostgresAdmin: postgresAdmin, Keys: s.Keys, Logger: s.logger(out),
+	})
+	if err != nil {
+		return nil, &exit{exitCouldNot, err}
+	}
+	return o, nil
+}
+
 func (s servers) logger(out output) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(out.Err, &slog.HandlerOptions{Level: s.LogLevel}))
 }

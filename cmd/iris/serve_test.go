@@ -317,8 +317,16 @@ func (d *deployment) speaker() *speaker {
 	return &speaker{d.t, conn, outcomes}
 }
 
-// says publishes a claim until the inbox has it, and once more until its outcome is heard: the same id makes one proposal.
+// says has a claim become a proposal.
 func (s *speaker) says(id, body string) string {
+	s.t.Helper()
+	told := s.hears(id, body)
+	require.Contains(s.t, []any{"pending", "duplicate"}, told["outcome"], told)
+	return told["proposalId"].(string)
+}
+
+// hears publishes a claim until the inbox has it, and once more until its outcome is heard: the same id makes one proposal.
+func (s *speaker) hears(id, body string) map[string]any {
 	s.t.Helper()
 	message := fmt.Sprintf(`{"specversion":"1.0","id":%q,"source":"/producers/conversations","type":"iris.memory.proposed.v1","datacontenttype":"application/json",
 		"data":{"member":{"subject":"ada"},"program":"default","tier":"individual","kind":"preference","scope":{"kind":"profile"},
@@ -332,8 +340,7 @@ func (s *speaker) says(id, body string) string {
 		heard, err := s.outcomes.NextMsg(5 * time.Second)
 		return err == nil && json.Unmarshal(heard.Data, &told) == nil && told.Data["claim"] == id
 	}, time.Minute, 50*time.Millisecond)
-	require.Contains(s.t, []any{"pending", "duplicate"}, told.Data["outcome"], told.Data)
-	return told.Data["proposalId"].(string)
+	return told.Data
 }
 
 // The walk, on three NATS nodes and a PostgreSQL that aren't ours, by processes of which some are killed in the middle of it.
@@ -383,10 +390,23 @@ func TestServeWalk(t *testing.T) {
 	require.Empty(t, second.recalls())
 	require.Eventually(t, second.ready, time.Minute, 50*time.Millisecond, "two nodes of three are enough")
 
+	d.revokes(second, s)
 	d.drains(third, second)
 	for _, p := range []*part{second, other} {
 		p.stop()
 	}
+}
+
+// revokes has the organisation take no more claims of a producer that the broker still lets publish.
+func (d *deployment) revokes(by *part, s *speaker) {
+	d.t.Helper()
+	done := by.ask("admin", "DELETE", "/v1/admin/producers/conversations", "")
+	require.Equal(d.t, 200, done.status, done.body)
+	require.Equal(d.t, map[string]any{"producer": "conversations", "state": "revoked", "credential": "broker_administrator"}, done.body)
+	told := s.hears("c-3", "Likes cocoa.")
+	require.Equal(d.t, "rejected", told["outcome"], told)
+	require.Equal(d.t, "producer_revoked", told["reason"], told)
+	require.Equal(d.t, http.StatusNotFound, by.ask("admin", "DELETE", "/v1/admin/producers/nobody", "").status)
 }
 
 // drains stops a process while commands are on their way to it: what it answered stands, what it didn't take in is refused at the door.

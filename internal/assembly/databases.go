@@ -85,6 +85,13 @@ func AsSuperuser(address string) (Superuser, error) {
 	return Superuser{base}, nil
 }
 
+// Database addresses one as the superuser.
+func (s Superuser) Database(database string) string {
+	u := *s.base
+	u.Path = "/" + database
+	return u.String()
+}
+
 func (s Superuser) URL(database, role string) string {
 	u := *s.base
 	u.Path = "/" + database

@@ -1,12 +1,10 @@
 // Package serving runs parts of Iris against servers that others run: an external NATS cluster and an external PostgreSQL, any number
-// of processes of each part (spec 9.7). It is what `iris serve`, `iris worker` and `iris migrate` start.
+// of processes of each part (spec 9.7). It is what `iris serve`, `iris worker` and `iris migrate` start, and what `iris rebuild` and `iris parked commits` work with there.
 //
 // It guarantees: nothing listens off loopback without TLS, nothing is answered without an OpenID Connect issuer, no store is reached
 // over the network in the clear, and half a setting is refused before any I/O (spec 9.5); no running process makes, changes or deletes
 // a stream, a database or a role, or needs the right to: Migrate does, with credentials of its own (spec 9.2). A process that is told
 // to stop takes nothing more in, finishes what it has in hand, and ends well.
-//
-// Known not to work: `iris rebuild` and `iris parked commits` speak to a process on this machine only.
 package serving
 
 import (

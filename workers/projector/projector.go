@@ -106,6 +106,9 @@ func (w *Worker) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
+// Close lets go of the connections of a worker that nobody runs: whose lines are only looked at, or acted upon.
+func (w *Worker) Close() { w.pool.Close() }
+
 func (w *Worker) report(logger *slog.Logger) func(engine.Status) {
 	return func(s engine.Status) {
 		w.mu.Lock()
