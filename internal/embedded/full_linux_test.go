@@ -23,24 +23,40 @@ import (
 )
 
 const (
-	smallPostgres = "IRIS_TEST_SMALL_POSTGRES"
-	smallSize     = "352m" // three quarters of it hold the inbox, which reserves its bytes
+	smallPostgres = "IRIS_TEST_SMALL_POSTGRES" // a PostgreSQL that has room; empty: the small disk is under one of the child's own
+	smallStreams  = "352m"                     // three quarters of it hold the inbox, which reserves its bytes
+	smallDatabase = "224m"
 )
 
-// small is this test binary run as an Iris whose streams lie on a disk of a few hundred megabytes. The disk is a mount of this process
-// alone, in a namespace of its own: root needs nothing for that, and others only a kernel that lets them have user namespaces.
+// small is this test binary run as an Iris whose streams, or whose databases, lie on a disk of a few hundred megabytes. The disk is a mount
+// of this process alone, in a namespace of its own: root needs nothing for that, and others only a kernel that lets them have user
+// namespaces.
 func small(dir string) int {
-	streams := filepath.Join(dir, "nats")
-	if err := os.MkdirAll(streams, 0o700); err != nil {
+	postgres, disk, size := os.Getenv(smallPostgres), filepath.Join(dir, "nats"), smallStreams
+	if postgres == "" {
+		disk, size = filepath.Join(dir, "databases"), smallDatabase
+	}
+	if err := os.MkdirAll(disk, 0o711); err != nil {
 		fmt.Fprintln(os.Stderr, "child:", err)
 		return 1
 	}
-	if err := syscall.Mount("tmpfs", streams, "tmpfs", 0, "size="+smallSize+",mode=0700"); err != nil {
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size="+size+",mode=0711"); err != nil {
 		fmt.Fprintln(os.Stderr, "child: mount a small disk:", err)
 		return 1
 	}
+	if postgres == "" {
+		server, err := pgserver.Start(context.Background(), pgserver.Config{
+			DataDir: filepath.Join(disk, "postgres"), Settings: map[string]string{"min_wal_size": "32MB", "max_wal_size": "48MB"},
+		})
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "child:", err)
+			return 1
+		}
+		defer func() { _ = server.Stop(context.Background()) }()
+		postgres = server.URL("postgres", server.Superuser())
+	}
 	instance, err := embedded.Start(context.Background(), embedded.Config{
-		DataDir: dir, HTTP: "127.0.0.1:0", NATS: "127.0.0.1:0", NoDemo: true, PostgresURL: os.Getenv(smallPostgres),
+		DataDir: dir, HTTP: "127.0.0.1:0", NATS: "127.0.0.1:0", NoDemo: true, PostgresURL: postgres,
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "child:", err)
@@ -68,75 +84,109 @@ func TestDiskFull(t *testing.T) {
 	postgres, err := pgserver.Start(t.Context(), pgserver.Config{DataDir: filepath.Join(dir, "postgres"), UnsafeNoSync: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, postgres.Stop(context.Background())) })
-	command := exec.Command(os.Args[0])
-	data := filepath.Join(dir, "iris")
-	command.Env = append(os.Environ(), smallDir+"="+data, smallPostgres+"="+postgres.URL("postgres", postgres.Superuser()))
-	command.Stderr = os.Stderr
-	command.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
+	c := startSmall(t, filepath.Join(dir, "iris"), postgres.URL("postgres", postgres.Superuser()))
+	filler, n := c.fills("nats", "outcome_unknown")
+	listed := c.ask("member", "GET", "/v1/me/proposals?state=pending&limit=1", "")
+	require.Equal(t, 200, listed.status, "what was recorded is still shown")
+	c.goesOn(filler, n)
+}
+
+// The disk under PostgreSQL fills up, with the vault and the read models on it: no key is handed out that isn't durable, so that nothing is
+// taken in and the answer says so. The rest is as with the streams.
+func TestDatabaseDiskFull(t *testing.T) {
+	t.Parallel()
+	c := startSmall(t, filepath.Join(directory(t), "iris"), "")
+	c.goesOn(c.fills("databases", "store_unavailable"))
+}
+
+// cramped is a child on a small disk.
+type cramped struct {
+	*iris
+	t       *testing.T
+	command *exec.Cmd
+	in      io.WriteCloser
+	answers *json.Decoder
+
+	acknowledged map[string]any // proposal by its words
+	position     string         // of the last
+}
+
+func startSmall(t *testing.T, data, postgres string) *cramped {
+	t.Helper()
+	c := &cramped{iris: &iris{t: t, dir: data}, t: t, command: exec.Command(os.Args[0]), acknowledged: map[string]any{}}
+	c.command.Env = append(os.Environ(), smallDir+"="+data, smallPostgres+"="+postgres)
+	c.command.Stderr = os.Stderr
+	c.command.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
 	if os.Geteuid() != 0 {
-		command.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
-		command.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
-		command.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+		c.command.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		c.command.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
+		c.command.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
 	}
-	in, err := command.StdinPipe()
+	var err error
+	c.in, err = c.command.StdinPipe()
 	require.NoError(t, err)
-	out, err := command.StdoutPipe()
+	out, err := c.command.StdoutPipe()
 	require.NoError(t, err)
-	require.NoError(t, command.Start(), "a disk of its own takes root, or user namespaces: sysctl kernel.unprivileged_userns_clone=1 (or kernel.apparmor_restrict_unprivileged_userns=0)")
+	require.NoError(t, c.command.Start(), "a disk of its own takes root, or user namespaces: sysctl kernel.unprivileged_userns_clone=1 (or kernel.apparmor_restrict_unprivileged_userns=0)")
 	t.Cleanup(func() {
-		if command.ProcessState == nil {
-			_ = command.Process.Kill()
-			_ = command.Wait()
+		if c.command.ProcessState == nil {
+			_ = c.command.Process.Kill()
+			_ = c.command.Wait()
 		}
 	})
-	answers := json.NewDecoder(bufio.NewReader(out))
-	i := &iris{t: t, dir: data}
-	require.NoError(t, answers.Decode(&i.ready), "the child came up; mounting takes root, or user namespaces")
+	c.answers = json.NewDecoder(bufio.NewReader(out))
+	require.NoError(t, c.answers.Decode(&c.ready), "the child came up; mounting takes root, or user namespaces")
+	return c
+}
 
-	acknowledged, position := map[string]any{}, ""
-	propose := func(n int) answer {
-		a, err := ask(i.ready, "assistant", "POST", "/v1/proposals", proposalOf(n), "Idempotency-Key", fmt.Sprint("full-", n))
-		require.NoError(t, err)
-		if a.status == 202 {
-			acknowledged[fmt.Sprintf("Likes the number %d.", n)], position = a.body["proposalId"], a.position
-		}
-		return a
+func (c *cramped) propose(n int) answer {
+	a, err := ask(c.ready, "assistant", "POST", "/v1/proposals", proposalOf(n), "Idempotency-Key", fmt.Sprint("full-", n))
+	require.NoError(c.t, err)
+	if a.status == 202 {
+		c.acknowledged[fmt.Sprintf("Likes the number %d.", n)], c.position = a.body["proposalId"], a.position
 	}
-	for n := range 10 {
-		require.Equal(t, 202, propose(n).status)
+	return a
+}
+
+// fills writes until the disk has no room and a proposal is refused for it. It returns what to remove, and how many were proposed.
+func (c *cramped) fills(disk, code string) (filler string, n int) {
+	c.t.Helper()
+	for n = range 10 {
+		require.Equal(c.t, 202, c.propose(n).status)
 	}
-	filler := fill(t, filepath.Join("/proc", strconv.Itoa(command.Process.Pid), "root", data, "nats", "filler"))
-	refused := 0
-	n := 10
-	for ; refused < 1; n++ { // what is left of a block takes a few more
-		a := propose(n)
+	filler = fill(c.t, filepath.Join("/proc", strconv.Itoa(c.command.Process.Pid), "root", c.dir, disk, "filler"))
+	for n = 10; ; n++ { // what is left of a block takes a few more
+		a := c.propose(n)
 		if a.status == http.StatusServiceUnavailable {
-			require.NotEmpty(t, a.body["detail"], "a 503 says what to do meanwhile")
-			refused++
-			continue
+			require.NotEmpty(c.t, a.body["detail"], "a 503 says what to do meanwhile")
+			require.Equal(c.t, code, a.body["code"])
+			return filler, n + 1
 		}
-		require.Equal(t, 202, a.status, a.body)
-		require.Less(t, n, 10_000, "the disk never got full")
+		require.Equal(c.t, 202, a.status, a.body)
+		require.Less(c.t, n, 10_000, "the disk never got full")
 	}
-	listed := i.ask("member", "GET", "/v1/me/proposals?state=pending&limit=1", "")
-	require.Equal(t, 200, listed.status, "what was recorded is still shown")
+}
 
+// goesOn makes room and has everything that was asked asked again.
+func (c *cramped) goesOn(filler string, n int) {
+	t := c.t
+	t.Helper()
 	require.NoError(t, os.Remove(filler))
 	for m := range n { // the same keys: what was recorded although an error was returned isn't recorded again
-		require.Eventually(t, func() bool { return propose(m).status == 202 }, time.Minute, 50*time.Millisecond)
+		require.Eventually(t, func() bool { return c.propose(m).status == 202 }, time.Minute, 50*time.Millisecond)
 	}
 	require.Eventually(t, func() bool {
-		a, err := ask(i.ready, "member", "GET", "/readyz", "")
+		a, err := ask(c.ready, "member", "GET", "/readyz", "")
 		return err == nil && a.status == 200
 	}, time.Minute, 50*time.Millisecond, "it is well again by itself")
-	require.Equal(t, acknowledged, i.pending(position))
-	_, err = io.WriteString(in, "rebuild\n")
+	require.Equal(t, c.acknowledged, c.pending(c.position))
+	_, err := io.WriteString(c.in, "rebuild\n")
 	require.NoError(t, err)
 	var different string
-	require.NoError(t, answers.Decode(&different))
+	require.NoError(t, c.answers.Decode(&different))
 	require.Equal(t, "<nil>", different, "read models equal a rebuild")
-	require.NoError(t, in.Close())
-	require.NoError(t, command.Wait(), "a graceful stop")
+	require.NoError(t, c.in.Close())
+	require.NoError(t, c.command.Wait(), "a graceful stop")
 }
 
 func proposalOf(n int) string {
