@@ -312,10 +312,24 @@ func (c Codec) open(ctx context.Context, commit *Commit, request string) error {
 
 // Read reads a commit without opening anything: secrets stay sealed. For whoever needs no text.
 func Read(position uint64, body []byte) (commit Commit, sealedRequest string, err error) {
+	if batch, is := canonicalBatch(body); is {
+		if commit, sealedRequest, err = readBatch(position, batch); err == nil {
+			return commit, sealedRequest, nil
+		}
+	}
+	return readAny(position, body) // and says what is wrong
+}
+
+// readAny reads a commit of any form that JSON allows.
+func readAny(position uint64, body []byte) (Commit, string, error) {
 	var batch []wire
 	if err := strict.Unmarshal(body, &batch, strict.RejectUnknownMembers(true)); err != nil {
 		return Commit{}, "", fmt.Errorf("commit at %d: %w: %w", position, ErrMalformed, err)
 	}
+	return readBatch(position, batch)
+}
+
+func readBatch(position uint64, batch []wire) (commit Commit, sealedRequest string, err error) {
 	if len(batch) == 0 {
 		return Commit{}, "", fmt.Errorf("commit at %d: %w: an empty batch", position, ErrMalformed)
 	}

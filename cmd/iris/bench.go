@@ -20,7 +20,7 @@ type benchCommand struct {
 	Rounds        int  `default:"10" help:"How often raw and measured alternate."`
 	Each          int  `default:"100" help:"Operations a round."`
 	Claims        int  `default:"10000" help:"Claims that intake is measured with, of a tenth as many members; 0: not."`
-	RebuildEvents int  `default:"20000" help:"Events that a rebuild is measured with; a million is told in proportion. 0: not."`
+	RebuildEvents int  `default:"100000" help:"Events that a rebuild is measured with; a million is told in proportion, and takes minutes to write. 0: not."`
 	Organisations int  `default:"100" help:"Organisations that are created and restarted; 0: none."`
 	JSON          bool `name:"json" help:"Print the figures as JSON."`
 }

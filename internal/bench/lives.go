@@ -138,7 +138,7 @@ func (b *run) commitAt(ctx context.Context, position uint64) (events.Commit, str
 // liveOn gives each member one more memory: their claims in one batch, their answers in another.
 func (b *run) liveOn(ctx context.Context, lives []*life) error {
 	ids := make([]events.Entry, len(lives))
-	err := b.together2(ctx, lives, func(i int) (_ []events.Event, err error) {
+	err := b.append(ctx, lives, func(i int) (_ []events.Event, err error) {
 		l := lives[i]
 		if ids[i], err = b.entry(ctx, l.proposal.Entry); err != nil {
 			return nil, err
@@ -152,7 +152,7 @@ func (b *run) liveOn(ctx context.Context, lives []*life) error {
 	if err != nil {
 		return err
 	}
-	return b.together2(ctx, lives, func(i int) ([]events.Event, error) {
+	return b.append(ctx, lives, func(i int) ([]events.Event, error) {
 		l := lives[i]
 		revision, err1 := events.RandomID()
 		end, err2 := events.RandomID()
@@ -181,8 +181,8 @@ func (b *run) entry(ctx context.Context, like events.Entry) (events.Entry, error
 	return like, errors.Join(err1, err2, err3)
 }
 
-// together2 appends a commit of each member in one atomic batch.
-func (b *run) together2(ctx context.Context, lives []*life, facts func(i int) ([]events.Event, error)) error {
+// append appends a commit of each member in one atomic batch.
+func (b *run) append(ctx context.Context, lives []*life, facts func(i int) ([]events.Event, error)) error {
 	parts := make([]log.Part, len(lives))
 	var group errgroup.Group
 	for k := range runtime.GOMAXPROCS(0) {

@@ -15,18 +15,19 @@ import (
 
 const (
 	rebuildMembers = 100
+	rebuildBodies  = 20_000
 	rebuildPromise = 90 * time.Second // of a million events
 	aMillion       = 1_000_000
 )
 
 // rebuilt: a whole rebuild of every read model, from the streams through the vault, compared with what is read and flipped. What is
-// counted are events of the organisation's stream, of which many commits have two (a yes that supersedes); each is read once for
-// the lists and once for the words. The time of a million is that of those there are, in proportion.
+// counted are events of the organisation's stream, of which many commits have two (a yes that supersedes). The time of a million is
+// that of those there are, in proportion.
 func (b *run) rebuilt(ctx context.Context) (Figure, error) {
 	if err := b.live(ctx, b.cfg.RebuildEvents); err != nil {
 		return Figure{}, err
 	}
-	bodies, count, err := b.everything(ctx)
+	bodies, commits, count, err := b.everything(ctx)
 	if err != nil {
 		return Figure{}, err
 	}
@@ -41,15 +42,15 @@ func (b *run) rebuilt(ctx context.Context) (Figure, error) {
 	}
 	grows := stages.end() // with the events; making tables and flipping them doesn't
 	million := report.Took - grows + time.Duration(float64(grows)*aMillion/float64(count))
-	measured := fmt.Sprintf("%s, in proportion to %d events in %d commits: %s", million.Round(100*time.Millisecond), count, len(bodies), report.Took.Round(time.Millisecond))
+	measured := fmt.Sprintf("%s, in proportion to %d events in %d commits: %s", million.Round(100*time.Millisecond), count, commits, report.Took.Round(time.Millisecond))
 	if count >= aMillion {
 		million = report.Took
-		measured = fmt.Sprintf("%s: %d events in %d commits", report.Took.Round(100*time.Millisecond), count, len(bodies))
+		measured = fmt.Sprintf("%s: %d events in %d commits", report.Took.Round(100*time.Millisecond), count, commits)
 	}
 	measured += stages.String()
 	return Figure{
 		Name: "rebuild of 1M events", Measured: measured,
-		Raw:   fmt.Sprintf("%s; one COPY of the same bodies into a table without an index: %s", rebuildPromise, raw.Round(time.Millisecond)),
+		Raw:   fmt.Sprintf("%s; one COPY of the bodies of %d commits into a table without an index: %s", rebuildPromise, len(bodies), raw.Round(time.Millisecond)),
 		Ratio: million.Seconds() / rebuildPromise.Seconds(), Promise: "≤ " + rebuildPromise.String(), Met: million <= rebuildPromise,
 	}, nil
 }
@@ -97,31 +98,34 @@ func (w *watch) String() string {
 
 func stream(org string) string { return events.StreamFor(org) }
 
-// everything is each commit of the projected organisation, and how many events they are.
-func (b *run) everything(ctx context.Context) (bodies [][]byte, count int, err error) {
+// everything is how many commits and events the projected organisation has, and some bodies to hold the rest against.
+func (b *run) everything(ctx context.Context) (bodies [][]byte, commits, count int, err error) {
 	last, err := b.instance.Log.Last(ctx, stream("acme"))
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	follower, err := b.instance.Log.Follow(ctx, stream("acme"), 0)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	defer follower.Close()
 	for at := uint64(0); at < last; {
 		messages, err := follower.Next(ctx, 1000)
 		if err != nil {
-			return nil, 0, err
+			return nil, 0, 0, err
 		}
 		for _, m := range messages {
 			commit, _, err := events.Read(m.Sequence, m.Body)
 			if err != nil {
-				return nil, 0, err
+				return nil, 0, 0, err
 			}
-			bodies, count, at = append(bodies, m.Body), count+len(commit.Events), m.Sequence
+			commits, count, at = commits+1, count+len(commit.Events), m.Sequence
+			if len(bodies) < rebuildBodies {
+				bodies = append(bodies, m.Body)
+			}
 		}
 	}
-	return bodies, count, nil
+	return bodies, commits, count, nil
 }
 
 func (b *run) copyRaw(ctx context.Context, bodies [][]byte) (time.Duration, error) {

@@ -52,23 +52,40 @@ const keyLength = 22
 
 // Keyed are the keyed forms of the words of texts, as a sorted set.
 func Keyed(key func(parts ...string) string, texts ...string) []string {
+	return stemmer{}.keyed(key, texts...)
+}
+
+// stemmer knows the stems of the words that it met: the same few make most of what people say, and a stem costs more than its
+// keyed form. It holds words, so that it is for one batch and no longer.
+type stemmer map[string]string
+
+func (s stemmer) keyed(key func(parts ...string) string, texts ...string) []string {
 	words := []string{}
-	for _, stem := range stems(texts) {
+	for _, stem := range s.stems(texts) {
 		words = append(words, key("word", stem)[:keyLength])
 	}
 	slices.Sort(words)
 	return words
 }
 
-func stems(texts []string) []string {
+func (s stemmer) stems(texts []string) []string {
 	var all []string
 	for _, text := range texts {
 		for _, token := range recall.Tokens(text) {
-			all = append(all, english.Stem(token, true))
+			all = append(all, s.stem(token))
 		}
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+func (s stemmer) stem(token string) string {
+	stem, known := s[token]
+	if !known {
+		stem = english.Stem(token, true)
+		s[token] = stem
+	}
+	return stem
 }
 
 // Decoder reads commits for this projection: in place of each body stand its keyed words and those of its subject, and nowhere
@@ -80,17 +97,17 @@ type Decoder struct {
 
 // OpenEach opens many, in one trip to the vault, and closes their texts again.
 func (d Decoder) OpenEach(ctx context.Context, read []events.Opened) []events.Opened {
-	opened := d.Commits.OpenEach(ctx, read)
+	opened, stems := d.Commits.OpenEach(ctx, read), stemmer{}
 	for i := range opened {
 		if o := &opened[i]; o.Err == nil {
-			o.Commit, o.Err = d.keyed(ctx, o.Commit)
+			o.Commit, o.Err = d.keyed(ctx, stems, o.Commit)
 		}
 	}
 	return opened
 }
 
 // keyed puts the keyed words in the place of each text, in events of its own.
-func (d Decoder) keyed(ctx context.Context, commit events.Commit) (events.Commit, error) {
+func (d Decoder) keyed(ctx context.Context, stems stemmer, commit events.Commit) (events.Commit, error) {
 	var key func(parts ...string) string
 	commit.Events = slices.Clone(commit.Events)
 	for i, e := range commit.Events {
@@ -104,7 +121,7 @@ func (d Decoder) keyed(ctx context.Context, commit events.Commit) (events.Commit
 				return commit, fmt.Errorf("key the words of a commit at %d: %w", commit.Position, err)
 			}
 		}
-		words := strings.Join(Keyed(key, said.Plain, about.Plain.Subject), " ")
+		words := strings.Join(stems.keyed(key, said.Plain, about.Plain.Subject), " ")
 		commit.Events[i].Event = wordsOf(e.Event, events.Hide(words))
 		said.Close()
 	}
