@@ -152,13 +152,7 @@ func requireWords(t *rapid.T, b *bundle, s *stream) {
 			require.NoError(t, c.Apply(e))
 		}
 	}
-	want := []search.Row{}
-	for _, row := range c.Rows {
-		if row != nil {
-			want = append(want, *row)
-		}
-	}
-	require.ElementsMatch(t, want, rowsOf[search.Row](t, b, "memory_search"))
+	require.ElementsMatch(t, c.Rows(), rowsOf[search.Row](t, b, "memory_search"))
 }
 
 // Whatever a text is, it has keyed words or none, each of one length, sorted and once.

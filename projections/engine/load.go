@@ -10,7 +10,7 @@ import (
 
 // Load fills the empty tables of a schema that nobody reads yet. Each is written on a connection of its own, in a transaction that
 // emptied it first: so PostgreSQL writes its pages once, as old rows that every transaction sees, and needs no vacuum to find that
-// out later (measured: a fifth of a rebuild). Until Commit nothing is there for anybody.
+// out later. Until Commit nothing is there for anybody.
 type Load struct {
 	url, schema string
 

@@ -222,11 +222,16 @@ func newer(now, before events.Kept) events.Kept {
 	return before
 }
 
-// label copies what it takes: a record lives longer than the event that it is of.
+// label copies what it takes, in one piece: a record lives longer than the event that it is of, and a fold holds all of them.
 func (r *Record) label(labels events.Labels) {
-	kind, key, adapter, category := labels.Scope.Kind, labels.Scope.Key(r.MemberID), labels.AdapterScope, labels.Category
-	r.ScopeKind, r.ScopeKey, r.AdapterScope = &kind, &key, &adapter
-	r.TenantID, r.Category = labels.TenantID, &category
+	taken := struct {
+		kind     events.ScopeKind
+		key      string
+		adapter  events.AdapterScope
+		category events.Category
+	}{labels.Scope.Kind, labels.Scope.Key(r.MemberID), labels.AdapterScope, labels.Category}
+	r.ScopeKind, r.ScopeKey, r.AdapterScope = &taken.kind, &taken.key, &taken.adapter
+	r.TenantID, r.Category = labels.TenantID, &taken.category
 }
 
 func (r *Record) forget(at time.Time) {

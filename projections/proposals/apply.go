@@ -76,14 +76,23 @@ func (c *Changes) record(e events.Recorded, event *events.ProposalRecorded) erro
 	}
 	r := claimed(e, event.MemoryID, event.ProposedBy)
 	r.State, r.Outcome = Pending, events.OutcomePending
-	entry, expires, labels := event.Entry, event.ExpiresAt.Time, event.Labels.Plain // a row lives longer than the event
-	r.PromotionCandidate, r.ExpiresAt = event.PromotionCandidate, &expires
-	namespace := events.Namespace(c.org, entry.Tier, entry.Program, r.MemberID)
-	r.Namespace, r.Tier, r.Kind, r.Program, r.Origin = &namespace, &entry.Tier, &entry.Kind, &entry.Program, &entry.Origin
-	kind, key, adapter, category := labels.Scope.Kind, labels.Scope.Key(r.MemberID), labels.AdapterScope, labels.Category
-	r.ScopeKind, r.ScopeKey, r.AdapterScope, r.TenantID, r.Category = &kind, &key, &adapter, labels.TenantID, &category
-	if entry.OnBehalfOf != "" {
-		r.OnBehalfOf = &entry.OnBehalfOf
+	labels := event.Labels.Plain
+	taken := struct { // copied in one piece: a row lives longer than the event, and a fold holds all of them
+		events.Entry
+		expires        time.Time
+		namespace, key string
+		scope          events.ScopeKind
+		adapter        events.AdapterScope
+		category       events.Category
+	}{
+		event.Entry, event.ExpiresAt.Time, events.Namespace(c.org, event.Tier, event.Program, r.MemberID), labels.Scope.Key(r.MemberID),
+		labels.Scope.Kind, labels.AdapterScope, labels.Category,
+	}
+	r.PromotionCandidate, r.ExpiresAt = event.PromotionCandidate, &taken.expires
+	r.Namespace, r.Tier, r.Kind, r.Program, r.Origin = &taken.namespace, &taken.Tier, &taken.Kind, &taken.Program, &taken.Origin
+	r.ScopeKind, r.ScopeKey, r.AdapterScope, r.TenantID, r.Category = &taken.scope, &taken.key, &taken.adapter, labels.TenantID, &taken.category
+	if taken.OnBehalfOf != "" {
+		r.OnBehalfOf = &taken.OnBehalfOf
 	}
 	r.Body, r.Labels, r.Details = e.Kept("body"), e.Kept("labels"), e.Kept("details")
 	c.put(r)

@@ -6,7 +6,9 @@
 // nobody is told of a position twice. A rebuild that dies leaves a schema that nobody reads; the next one drops it and begins
 // at position 1 of every stream again.
 //
-// Known not to work: an organisation whose current rows don't fit into memory (about 3 KB a memory).
+// Each stream is read once, whatever lines it has. What is being filled is iris_load, which only this package knows; iris_build is full.
+//
+// Known not to work: an organisation whose current rows don't fit into memory (docs/operations.md says how much that is).
 package rebuild
 
 import (

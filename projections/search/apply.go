@@ -33,11 +33,27 @@ func (Projection) Begin(org string) engine.Changes { return NewChanges(org) }
 type Changes struct {
 	engine.Appending
 	org  string
-	Rows map[events.ID]*Row // nil: the memory has none any more
+	rows map[events.ID]*said // nil: the memory has none any more
+}
+
+// said is a row with its words as one text: a fold holds as many as there are memories, and what it holds costs by the piece.
+type said struct {
+	member, memory events.ID
+	words          string
+	position       uint64
 }
 
 // NewChanges makes the empty changes.
-func NewChanges(org string) *Changes { return &Changes{org: org, Rows: map[events.ID]*Row{}} }
+func NewChanges(org string) *Changes { return &Changes{org: org, rows: map[events.ID]*said{}} }
+
+// Rows are the words of what didn't end, a member's memories side by side.
+func (c *Changes) Rows() []Row {
+	var rows []Row
+	for _, s := range c.settled() {
+		rows = append(rows, Row{s.member, s.memory, strings.Fields(s.words), s.position})
+	}
+	return rows
+}
 
 // Apply is pure. A memory that ended as a draft has no words; every other one keeps them, so that what is softly forgotten or
 // superseded is found in the lists that show it.
@@ -59,19 +75,19 @@ func (c *Changes) Apply(e events.Recorded) error {
 		}
 	case *events.MemoriesForgotten:
 		for _, draft := range event.Drafts {
-			c.Rows[draft.MemoryID] = nil
+			c.rows[draft.MemoryID] = nil
 		}
 	case *events.ProposalDeclined:
-		c.Rows[event.MemoryID] = nil
+		c.rows[event.MemoryID] = nil
 	case *events.ProposalRefused:
-		c.Rows[event.ProposalID] = nil
+		c.rows[event.ProposalID] = nil
 	}
 	return nil
 }
 
 func (c *Changes) says(e events.Recorded, memory events.ID) {
-	said, _ := textOf(e.Event)
-	c.Rows[memory] = &Row{e.Aggregate.ID, memory, strings.Fields(said.Plain), e.Position}
+	text, _ := textOf(e.Event)
+	c.rows[memory] = &said{e.Aggregate.ID, memory, text.Plain, e.Position}
 }
 
 const (
@@ -86,23 +102,23 @@ const (
 
 // Write queues one upsert of what was said and one delete of what ended, in the order of their ids.
 func (c *Changes) Write(b *pgx.Batch) {
-	var said []*Row
+	var rows []*said
 	var ended []events.ID
-	for id, row := range c.Rows {
+	for id, row := range c.rows {
 		if row == nil {
 			ended = append(ended, id)
 		} else {
-			said = append(said, row)
+			rows = append(rows, row)
 		}
 	}
-	slices.SortFunc(said, func(x, y *Row) int { return cmp.Compare(x.MemoryID, y.MemoryID) })
+	slices.SortFunc(rows, func(x, y *said) int { return cmp.Compare(x.memory, y.memory) })
 	slices.Sort(ended)
-	if len(said) > 0 {
+	if len(rows) > 0 {
 		b.Queue(upsert, c.org,
-			engine.Column(said, func(r *Row) events.ID { return r.MemberID }),
-			engine.Column(said, func(r *Row) events.ID { return r.MemoryID }),
-			engine.Column(said, func(r *Row) string { return strings.Join(r.Words, " ") }),
-			engine.Column(said, func(r *Row) uint64 { return r.Position }),
+			engine.Column(rows, func(s *said) events.ID { return s.member }),
+			engine.Column(rows, func(s *said) events.ID { return s.memory }),
+			engine.Column(rows, func(s *said) string { return s.words }),
+			engine.Column(rows, func(s *said) uint64 { return s.position }),
 		)
 	}
 	if len(ended) > 0 {
