@@ -36,7 +36,7 @@ func TestOneReadingServesLinesThatDisagreeAboutACommit(t *testing.T) {
 		}
 		return found
 	})
-	b.project(s)
+	b.project(s, func(c *engine.Config) { c.Decoder = asProjected(s) })
 	b.project(s, overSearch(s))
 	want := b.dump()
 	require.Len(t, want["parked_commits"], 3+2)
