@@ -30,6 +30,9 @@ type plain struct {
 	properties map[string]*plain
 	rest       *plain // of properties that aren't named; nil: anything
 	closed     bool   // there are none
+	names      *plain // of all properties; nil: any
+
+	minProperties, maxProperties int // -1: none
 
 	items              *plain
 	minItems, maxItems int // -1: none
@@ -40,7 +43,10 @@ func plainOf(s *jsonschema.Schema, known map[*jsonschema.Schema]*plain) *plain {
 	if p, ok := known[s]; ok {
 		return p
 	}
-	p := &plain{minLength: bound(s.MinLength), maxLength: bound(s.MaxLength), minItems: bound(s.MinItems), maxItems: bound(s.MaxItems)}
+	p := &plain{
+		minLength: bound(s.MinLength), maxLength: bound(s.MaxLength), minItems: bound(s.MinItems), maxItems: bound(s.MaxItems),
+		minProperties: bound(s.MinProperties), maxProperties: bound(s.MaxProperties),
+	}
 	known[s] = p
 	p.unknown = beyondPlain(s)
 	p.pattern, p.required = s.Pattern, s.Required
@@ -85,6 +91,9 @@ func (p *plain) object(s *jsonschema.Schema, known map[*jsonschema.Schema]*plain
 	for name, property := range s.Properties {
 		p.properties[name] = plainOf(property, known)
 	}
+	if s.PropertyNames != nil {
+		p.names = plainOf(s.PropertyNames, known)
+	}
 	switch rest := s.AdditionalProperties.(type) {
 	case bool:
 		p.closed = !rest
@@ -111,7 +120,7 @@ func bound(n *int) int {
 // beyondPlain is true of a schema with a keyword that asserts something and isn't in plain.
 func beyondPlain(s *jsonschema.Schema) bool {
 	return s.DraftVersion < 2020 || s.Bool != nil || s.RecursiveRef != nil || s.DynamicRef != nil || s.Enum != nil && s.Const != nil || len(s.OneOf) > 0 ||
-		s.MaxProperties != nil || s.MinProperties != nil || s.PropertyNames != nil || len(s.PatternProperties) > 0 ||
+		len(s.PatternProperties) > 0 ||
 		len(s.Dependencies) > 0 || len(s.DependentRequired) > 0 || len(s.DependentSchemas) > 0 || s.UnevaluatedProperties != nil ||
 		s.UniqueItems || s.Contains != nil || s.MinContains != nil || s.MaxContains != nil || s.Items != nil || s.AdditionalItems != nil ||
 		len(s.PrefixItems) > 0 || s.UnevaluatedItems != nil ||
@@ -196,6 +205,9 @@ func (p *plain) takesString(s string) bool {
 }
 
 func (p *plain) takesObject(object map[string]any) bool {
+	if len(object) < p.minProperties || p.maxProperties >= 0 && len(object) > p.maxProperties {
+		return false
+	}
 	for _, name := range p.required {
 		if _, ok := object[name]; !ok {
 			return false
@@ -204,7 +216,8 @@ func (p *plain) takesObject(object map[string]any) bool {
 	for name, value := range object {
 		property, named := p.properties[name]
 		switch {
-		case named && !property.takes(value),
+		case p.names != nil && !p.names.takes(name),
+			named && !property.takes(value),
 			!named && p.closed,
 			!named && p.rest != nil && !p.rest.takes(value):
 			return false

@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -48,6 +49,49 @@ func TestPlainTakesNothingThatTheSchemaRefuses(t *testing.T) {
 	for _, hot := range []string{"iris.proposal.recorded.v1", "iris.memory.kept.v1", "iris.memory.stated.v1", "iris.proposal.declined.v1", "iris.memory.superseded.v1"} {
 		require.True(t, taken[hot], "%s is plain, or it costs three times as much", hot)
 	}
+}
+
+// The same of claims, which producers write: every valid example is plain, too.
+func TestPlainOfClaims(t *testing.T) {
+	t.Parallel()
+	c, err := Compile()
+	require.NoError(t, err)
+	const schema = "claims/envelope" + suffix
+	names, err := fs.Glob(os.DirFS("examples"), "claim/*/*.json")
+	require.NoError(t, err)
+	require.NotEmpty(t, names)
+	for _, name := range names {
+		data, err := os.ReadFile(path.Join("examples", name))
+		require.NoError(t, err)
+		var doc any
+		if jsonv2.Unmarshal(data, &doc) != nil {
+			continue // refused before a schema sees it
+		}
+		agree := func() {
+			if c.plain[schema].takes(doc) {
+				require.NoError(t, c.byPath[schema].Validate(doc), name)
+			}
+		}
+		agree()
+		for _, value := range []any{nil, true, "", "x", 1.0, 0.5, []any{}, []any{"x"}, map[string]any{}, map[string]any{"x": "y"}} {
+			everyChange(doc, value, agree)
+		}
+	}
+	message := map[string]any{
+		"specversion": "1.0", "id": "c-1", "source": "/producers/notes", "type": "iris.memory.proposed.v1", "datacontenttype": "application/json",
+		"data": map[string]any{
+			"member": map[string]any{"subject": "ada"}, "program": "default", "tier": "individual", "kind": "preference", "scope": map[string]any{"kind": "profile"},
+			"category": "preference", "subject": "tea", "body": "Prefers tea.", "origin": "model-inferred",
+		},
+	}
+	require.True(t, c.plain[schema].takes(message), "a claim is plain, or it costs three times as much")
+	message["Extension"] = "x"
+	require.False(t, c.plain[schema].takes(message), "a name that no extension has")
+	delete(message, "Extension")
+	for n := range 64 {
+		message[fmt.Sprint("x", n)] = "y"
+	}
+	require.False(t, c.plain[schema].takes(message), "too many")
 }
 
 // everyChange puts value in the place of each part of doc, takes each away, and adds one to each object; after is called with doc
@@ -105,6 +149,7 @@ func drawSchema(t *rapid.T, depth int) any {
 	for range rapid.IntRange(0, 3).Draw(t, "keywords") {
 		switch rapid.SampledFrom([]string{
 			"type", "const", "enum", "length", "pattern", "required", "properties", "additional", "items", "count", "anyOf", "allOf", "not", "unique", "bool", "if", "format",
+			"named", "names",
 		}).Draw(t, "keyword") {
 		case "type":
 			s["type"] = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"string", "object", "array", "boolean", "null", "number", "integer"}), 1, 3, rapid.ID).Draw(t, "types")
@@ -136,6 +181,10 @@ func drawSchema(t *rapid.T, depth int) any {
 			s["if"], s["then"], s["else"] = sub(), sub(), sub()
 		case "format":
 			s["format"] = "uuid"
+		case "named":
+			s["minProperties"], s["maxProperties"] = rapid.IntRange(0, 1).Draw(t, "fewest"), rapid.IntRange(0, 2).Draw(t, "most named")
+		case "names":
+			s["propertyNames"] = sub()
 		case "unique":
 			s["uniqueItems"] = true
 		case "bool":
