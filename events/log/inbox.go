@@ -17,8 +17,9 @@ const (
 	claimWait = 30 * time.Second
 	// claimsAhead is how many claims lie ready in this process. Their wait runs from there on.
 	claimsAhead = 64
-	// claimsInHand bounds what all processes of one durable have in hand, ready or being carried out: more than one of them has.
-	claimsInHand = 512
+	// claimsInHand bounds what all processes of one durable have in hand: ready, being carried out, or waiting for the broker to sync
+	// their acknowledgement, one behind the other. A disk that syncs forty a second still has them all within claimWait.
+	claimsInHand = 1024
 )
 
 // Inbox hands out what producers claimed, each claim until somebody settles it. Several processes may share a durable; the

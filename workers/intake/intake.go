@@ -224,11 +224,10 @@ func (w *Worker) read(c eventlog.Claim) (message, error) {
 	if err := boundary.Check(c.Body); err != nil {
 		return message{}, err
 	}
-	m := peek(c.Body)
 	if err := w.cfg.Contract.CheckClaimMessage(c.Body); err != nil {
-		return m, err
+		return peek(c.Body), err
 	}
-	return m, decode(c.Body, &m)
+	return decode(c.Body)
 }
 
 // park keeps what can't be read before it is refused: what its producer doesn't hear is not lost. A subject without fit ids, which

@@ -57,4 +57,7 @@ func peek(body []byte) message {
 }
 
 // decode reads a message that the schema has let pass.
-func decode(body []byte, m *message) error { return json.Unmarshal(body, m) }
+func decode(body []byte) (m message, err error) {
+	err = json.Unmarshal(body, &m)
+	return m, err
+}
