@@ -161,9 +161,10 @@ func (l *lexicon) hits(text string, spots []spot) (hits []conceptHit, seen []boo
 				break
 			}
 		}
+		from := int(s.from)
 		for _, w := range l.index.told[s.what].concepts {
-			if end, ok := w.at(text, s.from, s.to); ok && (w.concept != l.drop || !l.negated(text, s.from, end)) {
-				hits = append(hits, conceptHit{w.concept, s.from, end, width(text[s.from])})
+			if end, ok := w.at(text, from, int(s.to)); ok && (w.concept != l.drop || !l.negated(text, from, end)) {
+				hits = append(hits, conceptHit{w.concept, from, end, width(text[from])})
 				seen[w.concept] = true
 			}
 		}

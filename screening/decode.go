@@ -34,6 +34,10 @@ func decoded(s string) []run {
 		octets = nil
 	}
 	for from, to := range words(s) {
+		if to-from < minBase64 && !octetHead(s[from]) {
+			flush()
+			continue
+		}
 		word, lead := unquoted(s[from:to])
 		from += lead
 		to = from + len(word)
@@ -107,6 +111,11 @@ func octet(word string) (b []byte, kind int) {
 	return nil, 0
 }
 
+// octetHead reports whether a word that octet reads may begin with c, or the quotation mark before it.
+func octetHead(c byte) bool {
+	return hexDigit(rune(c)) || strings.IndexByte("xX\\[{*\xc2\xe2", c) >= 0
+}
+
 // maybeOctet spares most words the rest of octet.
 func maybeOctet(word string) bool {
 	for i := range len(word) {
@@ -119,7 +128,7 @@ func maybeOctet(word string) bool {
 
 func unbase64(word string) (string, bool) {
 	bare := strings.TrimRight(word, "=")
-	if len(bare) < minBase64 {
+	if len(bare) < minBase64 || strings.ContainsFunc(bare, notBase64) {
 		return "", false
 	}
 	encoding := base64.RawStdEncoding
@@ -132,6 +141,8 @@ func unbase64(word string) (string, bool) {
 	}
 	return string(b), true
 }
+
+func notBase64(r rune) bool { return !asciiAlnum(r) && strings.IndexRune("+/-_", r) < 0 }
 
 // prose reports whether b is text: UTF-8, and nine in ten of it letters and spaces.
 func prose(b []byte) bool {

@@ -315,6 +315,9 @@ func squashed(c byte) byte {
 	return leetLetter(c, 'i')
 }
 
+// latin is all that rot13 turns.
+const latin = "abcdefghijklmnopqrstuvwxyz"
+
 // rot13 reads each Latin letter thirteen places on.
 func rot13(v view) view {
 	turned := []byte(v.text)
@@ -329,8 +332,13 @@ func rot13(v view) view {
 // reverse reads from the end.
 func reverse(v view) view {
 	turned := make([]byte, len(v.text))
-	for i, r := range v.text {
-		utf8.EncodeRune(turned[len(turned)-i-utf8.RuneLen(r):], r)
+	for i := 0; i < len(v.text); {
+		size := 1
+		for i+size < len(v.text) && !utf8.RuneStart(v.text[i+size]) {
+			size++
+		}
+		copy(turned[len(turned)-i-size:], v.text[i:i+size])
+		i += size
 	}
 	return view{text: string(turned), to: len(v.clean)}
 }

@@ -3,6 +3,7 @@ package screening
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // index holds the literals of rules and the words of ideas, so that one walk through a text finds them all.
@@ -21,19 +22,18 @@ type told struct {
 
 // need is a rule that a literal is one of, and the groups of which one literal each must stand behind it.
 type need struct {
-	rule int
+	rule int32
 	near []int
 }
 
 // spot is where a word stands: which word, or which rule it is a literal of.
-type spot struct{ from, to, what int }
+type spot struct{ from, to, what int32 }
 
-// spots are the words in a text, from its beginning on; at one place the shorter first. A line break counts as a blank.
-func (x *index) spots(text string) []spot {
+// spots adds to spots the words in a text, from its beginning on; at one place the shorter first. A line break counts as a blank.
+func (x *index) spots(spots []spot, text string) []spot {
 	t := x.words
-	spots := make([]spot, 0, len(text)/16)
 	for i := range len(text) {
-		if !t.begins(text[i:]) {
+		if !utf8.RuneStart(text[i]) || !t.begins(text, i) {
 			continue
 		}
 		n := uint32(0)
@@ -42,7 +42,7 @@ func (x *index) spots(text string) []spot {
 				break
 			}
 			if word := t.nodes[n].word; word >= 0 {
-				spots = append(spots, spot{i, k + 1, int(word)})
+				spots = append(spots, spot{int32(i), int32(k + 1), word})
 			}
 		}
 	}
@@ -78,14 +78,14 @@ func (g *gathering) told(word string) *told {
 
 // rule adds a literal of a rule, with what stands behind it.
 func (g *gathering) rule(k int, s start) {
-	n := need{rule: k}
+	n := need{rule: int32(k)}
 	for _, literals := range s.behind {
 		n.near = append(n.near, g.group(literals))
 	}
 	slices.Sort(n.near)
 	n.near = slices.Compact(n.near)
 	t := g.told(s.text)
-	if !slices.ContainsFunc(t.rules, func(was need) bool { return was.rule == k && slices.Equal(was.near, n.near) }) {
+	if !slices.ContainsFunc(t.rules, func(was need) bool { return was.rule == n.rule && slices.Equal(was.near, n.near) }) {
 		t.rules = append(t.rules, n)
 	}
 }

@@ -31,7 +31,7 @@ func (set *ruleset) scan(v view, spots []spot, skip func(r *rule) bool, found fu
 	s := &search{set: set, text: v.text, skip: skip, hit: found}
 	s.lines()
 	for _, place := range s.suspected(spots) {
-		if s.wanted(place.what) {
+		if s.wanted(int(place.what)) {
 			s.suspect(place)
 		}
 	}
@@ -55,18 +55,18 @@ func (s *search) suspected(spots []spot) (places []spot) {
 		first := len(places)
 		for _, found := range spots[from:to] {
 			for _, n := range s.set.index.told[found.what].rules {
-				if s.may(n, at, nearest) {
+				if s.may(n, int(at), nearest) {
 					places = append(places, spot{at, found.to, n.rule})
 				}
 			}
 		}
 		here := places[first:]
-		slices.SortFunc(here, func(a, b spot) int { return cmp.Or(b.what-a.what, b.to-a.to) })
+		slices.SortFunc(here, func(a, b spot) int { return cmp.Or(cmp.Compare(b.what, a.what), cmp.Compare(b.to, a.to)) })
 		here = slices.CompactFunc(here, func(a, b spot) bool { return a.what == b.what })
 		places = places[:first+len(here)]
 		for _, found := range spots[from:to] {
 			for _, g := range s.set.index.told[found.what].groups {
-				nearest[g] = at
+				nearest[g] = int(at)
 			}
 		}
 	}
@@ -92,13 +92,13 @@ func (s *search) wanted(k int) bool { return !s.skip(&s.set.rules[k]) && !slices
 
 // suspect tries a rule where a literal of its own stands, or keeps the place to be looked at.
 func (s *search) suspect(place spot) {
-	k := place.what
+	k, at := int(place.what), int(place.from)
 	if s.set.rules[k].headed {
-		_, to := around(s.text, place.from, place.from+reach)
-		s.try(k, place.from, to)
+		_, to := around(s.text, at, at+reach)
+		s.try(k, at, to)
 		return
 	}
-	from, to := around(s.text, place.from, place.to)
+	from, to := around(s.text, at, int(place.to))
 	if s.open == nil {
 		s.open = make([]window, len(s.set.rules))
 	}

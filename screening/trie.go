@@ -24,11 +24,21 @@ type node struct {
 // place among them.
 func newTrie(words []string) *trie {
 	type piece struct{ from, to, depth int } // the words that share a node's beginning
-	t := &trie{nodes: []node{{word: -1}}}
+	size := 1
+	for i, word := range words {
+		t := 0
+		for i > 0 && t < len(words[i-1]) && words[i-1][t] == word[t] {
+			t++
+		}
+		size += len(word) - t
+	}
+	t := &trie{nodes: make([]node, 1, size)}
+	t.nodes[0].word = -1
 	for _, word := range words {
 		t.head(word)
 	}
-	pieces := []piece{{0, len(words), 0}}
+	pieces := make([]piece, 1, size)
+	pieces[0] = piece{0, len(words), 0}
 	for k := 0; k < len(pieces); k++ {
 		p := pieces[k]
 		if p.from < p.to && len(words[p.from]) == p.depth {
@@ -69,12 +79,12 @@ func (t *trie) head(word string) {
 	}
 }
 
-// begins reports whether a word may stand at the beginning of text: false only where none does.
-func (t *trie) begins(text string) bool {
-	if len(text) < 3 || !wordByte(text[0]) && text[0] != ' ' {
+// begins reports whether a word may stand at i: false only where none does.
+func (t *trie) begins(text string, i int) bool {
+	if len(text) < i+3 || !wordByte(text[i]) && text[i] != ' ' {
 		return true
 	}
-	h := hash(text[0], unbroken(text[1]), unbroken(text[2]))
+	h := hash(text[i], unbroken(text[i+1]), unbroken(text[i+2]))
 	return t.heads[h>>6]&(1<<(h&63)) != 0
 }
 

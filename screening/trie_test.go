@@ -54,10 +54,10 @@ func TestSpotsAreWhereWordsStand(t *testing.T) {
 		for i := range len(text) {
 			for k, word := range words { // of two that stand at one place the shorter is sorted first
 				if strings.HasPrefix(strings.ReplaceAll(text[i:], "\n", " "), word) {
-					want = append(want, spot{i, i + len(word), k})
+					want = append(want, spot{int32(i), int32(i + len(word)), int32(k)})
 				}
 			}
 		}
-		require.Equal(t, want, (&index{words: newTrie(words)}).spots(text))
+		require.Equal(t, want, (&index{words: newTrie(words)}).spots([]spot{}, text))
 	})
 }
