@@ -1,6 +1,7 @@
 package screening
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -23,8 +24,11 @@ type told struct {
 // need is a rule that a literal is one of, and the groups of which one literal each must stand behind it.
 type need struct {
 	rule int32
-	near []int
+	near []near
 }
+
+// near is a group, and how many breaks between words there may be before its literal.
+type near struct{ group, breaks int }
 
 // spot is where a word stands: which word, or which rule it is a literal of.
 type spot struct{ from, to, what int32 }
@@ -79,11 +83,11 @@ func (g *gathering) told(word string) *told {
 // rule adds a literal of a rule, with what stands behind it.
 func (g *gathering) rule(k int, s start) {
 	n := need{rule: int32(k)}
-	for _, literals := range s.behind {
-		n.near = append(n.near, g.group(literals))
+	for _, c := range s.behind {
+		n.near = append(n.near, near{g.group(c.literals), c.breaks})
 	}
-	slices.Sort(n.near)
-	n.near = slices.Compact(n.near)
+	slices.SortFunc(n.near, func(a, b near) int { return cmp.Or(a.group-b.group, a.breaks-b.breaks) })
+	n.near = slices.CompactFunc(n.near, func(a, b near) bool { return a.group == b.group })
 	t := g.told(s.text)
 	if !slices.ContainsFunc(t.rules, func(was need) bool { return was.rule == n.rule && slices.Equal(was.near, n.near) }) {
 		t.rules = append(t.rules, n)

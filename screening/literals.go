@@ -3,6 +3,8 @@ package screening
 import (
 	"regexp/syntax"
 	"slices"
+	"strings"
+	"unicode/utf8"
 )
 
 // literalsOf returns strings one of which stands in whatever re matches, the longest it can find; none where it can't tell.
@@ -150,10 +152,16 @@ func shortest(s []string) int {
 	return n
 }
 
-// start is a string with which a match may begin, and sets of strings of each of which one then stands behind it.
+// start is a string with which a match may begin, and what then stands behind it.
 type start struct {
 	text   string
-	behind [][]string
+	behind []company
+}
+
+// company is strings one of which stands behind a start, with so many breaks between words before it at most.
+type company struct {
+	literals []string
+	breaks   int
 }
 
 // starts is headsOf with what stands behind each.
@@ -181,32 +189,113 @@ func starts(re *syntax.Regexp) (all []start) {
 
 // startsOfAll goes as heads does, to the first part of which not all is known, and asks the rest for what must stand there.
 func startsOfAll(parts []*syntax.Regexp) []start {
-	all := []start{{}}
-	rest := parts
-	for len(rest) > 0 {
-		some := starts(rest[0])
+	all, passed := []start{{}}, 0
+	for len(parts) > 0 {
+		some := starts(parts[0])
 		if len(all)*len(some) > maxHeads {
 			break
 		}
-		var joined []start
-		for _, a := range all {
-			for _, b := range some {
-				joined = append(joined, start{a.text + b.text, slices.Concat(a.behind, b.behind)})
-			}
-		}
-		all, rest = joined, rest[1:]
-		if !exact(parts[len(parts)-len(rest)-1]) {
+		all = joined(all, some, passed)
+		passed += breaks(parts[0])
+		last := !exact(parts[0])
+		parts = parts[1:]
+		if last {
 			break
 		}
 	}
-	for _, part := range rest {
+	for _, part := range parts {
+		passed += breaks(part)
 		if some := literalsOf(part); worthwhile(some) {
 			for i := range all {
-				all[i].behind = append(all[i].behind, some)
+				all[i].behind = append(all[i].behind, company{some, passed})
 			}
 		}
 	}
 	return all
+}
+
+// joined puts the starts of what follows behind those of what is there, which has passed so many breaks.
+func joined(first, then []start, passed int) (all []start) {
+	for _, a := range first {
+		for _, b := range then {
+			s := start{a.text + b.text, slices.Clone(a.behind)}
+			for _, c := range b.behind {
+				s.behind = append(s.behind, company{c.literals, c.breaks + passed})
+			}
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// endless is more breaks than any window holds.
+const endless = 1 << 20
+
+// breaks is how many breaks between words a match can hold at most: what is matched by runs of signs and blanks is one each.
+func breaks(re *syntax.Regexp) int {
+	switch re.Op {
+	case syntax.OpLiteral:
+		return strings.Count(strings.Map(signAsBlank, string(re.Rune)), " ")
+	case syntax.OpCharClass:
+		if some, _ := signs(re.Rune); some {
+			return 1
+		}
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return 1
+	case syntax.OpCapture, syntax.OpQuest:
+		return breaks(re.Sub[0])
+	case syntax.OpStar, syntax.OpPlus, syntax.OpRepeat:
+		return breaksOfMany(re)
+	case syntax.OpConcat:
+		n := 0
+		for _, sub := range re.Sub {
+			n = min(n+breaks(sub), endless)
+		}
+		return n
+	case syntax.OpAlternate:
+		n := 0
+		for _, sub := range re.Sub {
+			n = max(n, breaks(sub))
+		}
+		return n
+	}
+	return 0
+}
+
+func breaksOfMany(re *syntax.Regexp) int {
+	one := breaks(re.Sub[0])
+	if re.Sub[0].Op == syntax.OpCharClass {
+		if _, all := signs(re.Sub[0].Rune); all {
+			return one
+		}
+	}
+	switch {
+	case one == 0:
+		return 0
+	case re.Op == syntax.OpRepeat && re.Max >= 0:
+		return min(one*re.Max, endless)
+	}
+	return endless
+}
+
+// signs reports whether a class has some signs or blanks, and whether it has nothing else.
+func signs(ranges []rune) (some, all bool) {
+	all = true
+	for i := 0; i < len(ranges); i += 2 {
+		for r := ranges[i]; r <= min(ranges[i+1], utf8.RuneSelf); r++ {
+			is := r < utf8.RuneSelf && !wordByte(byte(r))
+			some, all = some || is, all && is
+		}
+		all = all && ranges[i+1] < utf8.RuneSelf
+	}
+	return some, all
+}
+
+func signAsBlank(r rune) rune {
+	if r < utf8.RuneSelf && !wordByte(byte(r)) {
+		return ' '
+	}
+	return r
 }
 
 // worthwhile reports whether literals are worth looking for: none is a single letter or a blank.

@@ -10,6 +10,9 @@ import (
 // reach is how far from its literal a match may lie, in bytes.
 const reach = 160
 
+// far is farther than what a rule is tried on goes from its literal.
+const far = 2*reach + utf8.UTFMax
+
 // widest is how far windows that touch grow together: in longer pieces RE2's fast way gives up.
 const widest = 3 * reach
 
@@ -45,7 +48,7 @@ func (set *ruleset) scan(v view, spots []spot, skip func(r *rule) bool, found fu
 func (s *search) suspected(spots []spot) (places []spot) {
 	nearest := make([]int, s.set.index.groups) // of each group: where its next literal stands
 	for g := range nearest {
-		nearest[g] = len(s.text) + 2*reach
+		nearest[g] = len(s.text) + far
 	}
 	for from, to := 0, len(spots); to > 0; to = from {
 		at := spots[to-1].from
@@ -79,12 +82,35 @@ func (s *search) may(n need, at int, nearest []int) bool {
 	if s.set.rules[n.rule].atWord && at > 0 && asciiWord(s.text[at-1]) {
 		return false
 	}
-	for _, g := range n.near {
-		if nearest[g] >= at+2*reach+utf8.UTFMax {
+	for _, c := range n.near {
+		if nearest[c.group] >= at+far {
+			return false
+		}
+	}
+	for _, c := range n.near {
+		if c.breaks < endless && moreBreaks(s.text[at:nearest[c.group]], c.breaks) {
 			return false
 		}
 	}
 	return true
+}
+
+// moreBreaks reports whether text has more breaks between words than most. An apostrophe may be part of a word or of a break.
+func moreBreaks(text string, most int) bool {
+	inBreak := false
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '\'':
+		case wordByte(c):
+			inBreak = false
+		case !inBreak:
+			if inBreak = true; most == 0 {
+				return true
+			}
+			most--
+		}
+	}
+	return false
 }
 
 // wanted says whether rule k may still be found.
