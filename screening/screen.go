@@ -107,17 +107,30 @@ func compile(patterns, confusables []byte) (*Screen, error) {
 	return s, err
 }
 
-// Text cleans s and looks for what must not be remembered or said back. Any finding refuses the text; invalid text has the one
-// finding of that kind and no clean form.
+// Text cleans s, reduces its markup and looks for what must not be remembered or said back. Any finding refuses the text, and is in
+// the text that is answered with it; invalid text has the one finding of that kind and no clean form.
 func (s *Screen) Text(text string) (string, []Finding) {
 	text, ok := clean(text)
 	if !ok {
 		return "", []Finding{{Pattern: idInvalid, Kind: KindInvalid}}
 	}
-	return text, s.look(text)
+	return s.reduced(text)
 }
 
-// Clean is the sanitiser alone: what Text would show; empty for text that is not valid.
+// reduced looks at a text before and after its markup is reduced: marks may be what tells an order from a note, and may have hidden
+// one.
+func (s *Screen) reduced(text string) (string, []Finding) {
+	if found := s.look(text); len(found) > 0 {
+		return text, found
+	}
+	bare := plain(text)
+	if bare == text {
+		return text, nil
+	}
+	return bare, s.look(bare)
+}
+
+// Clean strips what can't be seen and reduces nothing: the text that Scrub's places are in; empty for text that is not valid.
 func Clean(text string) string {
 	text, ok := clean(text)
 	if !ok {
@@ -150,7 +163,16 @@ func (s *Screen) Body(text string) (string, error) {
 	case utf8.RuneCountInString(text) > MaxBody:
 		return "", &Refusal{Code: CodeTooLong}
 	}
-	return s.refuse(text)
+	text, err := s.refuse(text)
+	switch { // a table's commas take more room than its bars
+	case err != nil:
+		return "", err
+	case text == "":
+		return "", &Refusal{Code: CodeEmpty}
+	case utf8.RuneCountInString(text) > MaxBody:
+		return "", &Refusal{Code: CodeTooLong}
+	}
+	return text, nil
 }
 
 // Short screens a label on one line: a subject, a relationship note, a handle. Empty, too long and more than one line are
@@ -160,11 +182,15 @@ func (s *Screen) Short(text string, most int) (string, error) {
 	if !ok || text == "" || utf8.RuneCountInString(text) > most || strings.ContainsAny(text, "\n\t") {
 		return "", &Refusal{Code: CodeInvalid}
 	}
-	return s.refuse(text)
+	text, err := s.refuse(text)
+	if err == nil && text == "" {
+		return "", &Refusal{Code: CodeInvalid}
+	}
+	return text, err
 }
 
 func (s *Screen) refuse(text string) (string, error) {
-	found := s.look(text)
+	text, found := s.reduced(text)
 	if len(found) == 0 {
 		return text, nil
 	}
