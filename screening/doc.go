@@ -2,17 +2,18 @@
 // Every path uses the same Screen: claims, HTTP, MCP, import, edits, role candidates, and again whenever text leaves for an
 // assistant. docs/screening.md says how well it does.
 //
-// Three things can happen to a text:
+// Four things can happen to a text:
 //
 //   - Stripped, without a finding: what can't be seen. Zero-width and filler characters, bidi controls, tags, variation
 //     selectors, private-use, noncharacters, control codes but \n and \t, the surplus of a pile of combining marks, outer white
 //     space. Every other line break (CR, VT, FF, NEL, U+2028, U+2029) becomes \n. What is left is NFC: the clean text, which is
 //     what is shown and what is stored. The price: emoji joined by U+200D fall apart, and Persian loses its U+200C.
+//   - Reduced, without a finding: markup that isn't on the allow-list. The signs of headings, quotations, code fences, rules and
+//     tables go; their words stay. Emphasis, lists and inline code are allowed, and a bare URL is a word (markup.go).
 //   - Refused as invalid_text: U+0000 and bytes that are not UTF-8. They are not repaired.
 //   - Refused for a finding: what an assistant or a page may take for more than plain text. Links, autolinks, images, HTML, role
 //     markers and chat-template tokens; injection patterns; the frame of a recalled block, `<<<memory:`, and its look-alikes.
-//     Emphasis, lists, inline code, headings and plain code fences are plain text that nobody renders, and pass, as do a bare
-//     URL and `<name@host>` (the scrubber's business).
+//     `<name@host>` passes (the scrubber's business). Findings are looked for before and after markup is reduced.
 //
 // Findings are looked for on readings of the clean text: folded (NFKC, lower case, marks and look-alikes mapped), squashed to its
 // letters, leetspeak, reversed, rot13, with character references resolved, and each run of base64, hex or binary, decoded once.

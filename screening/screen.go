@@ -71,7 +71,7 @@ type Screen struct {
 	scrub    *vocabulary
 }
 
-// New compiles the rules that the package carries. It takes some seventy milliseconds and is called once.
+// New compiles the rules that the package carries. It takes about a tenth of a second and is called once.
 func New() *Screen {
 	s, err := compile(patternsJSON, confusablesJSON)
 	if err != nil {
