@@ -25,6 +25,29 @@ type heldKey struct {
 	generation int
 	secret     [keySize]byte
 	wrap       cipher.AEAD
+	derived    *derived
+}
+
+// derived is what was derived from a key for MACs. It lives as long as the key does.
+type derived struct {
+	mu   sync.Mutex // guards keys
+	keys map[string][]byte
+}
+
+func newDerived() *derived { return &derived{keys: map[string][]byte{}} }
+
+// macKey derives the key of one info, once: it is asked for with every command.
+func (k heldKey) macKey(info string) ([]byte, error) {
+	k.derived.mu.Lock()
+	defer k.derived.mu.Unlock()
+	if key, ok := k.derived.keys[info]; ok {
+		return key, nil
+	}
+	key, err := deriveKey(k.secret[:], info)
+	if err == nil {
+		k.derived.keys[info] = key
+	}
+	return key, err
 }
 
 // keySet is all keys of one owner: a handful.

@@ -179,7 +179,7 @@ func (v *Vault) unwrapRoot(ctx context.Context, org string, w wrappedKey) (heldK
 		return heldKey{}, fmt.Errorf("unwrap the organisation's key %s: %w: it was wrapped for another place", w.ID, events.ErrTampered)
 	}
 	wrap, err := derive(secret[:], "iris/wrap/v1")
-	return heldKey{w.ID, w.Purpose, w.Generation, secret, wrap}, err
+	return heldKey{w.ID, w.Purpose, w.Generation, secret, wrap, newDerived()}, err
 }
 
 func (v *Vault) loadHeld(ctx context.Context, o owner) ([]heldKey, error) {
@@ -207,7 +207,7 @@ func (v *Vault) unwrapHeld(ctx context.Context, o owner, w wrappedKey) (heldKey,
 	if err != nil {
 		return heldKey{}, fmt.Errorf("unwrap %s key %s: %w", w.Purpose, w.ID, err)
 	}
-	return heldKey{id: w.ID, purpose: w.Purpose, generation: w.Generation, secret: secret}, nil
+	return heldKey{id: w.ID, purpose: w.Purpose, generation: w.Generation, secret: secret, derived: newDerived()}, nil
 }
 
 // heldAAD and rowAAD bind a wrapped key to its place, so that no row opens in another's.

@@ -59,5 +59,5 @@ func (v *Vault) macKey(ctx context.Context, o owner, purpose Purpose, info strin
 	if err != nil {
 		return nil, err
 	}
-	return deriveKey(k.secret[:], info)
+	return k.macKey(info)
 }
