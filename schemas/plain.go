@@ -12,14 +12,13 @@ import (
 // itself decides and says why. It spares two thirds of what checking an event costs: a validator that must name every violation
 // keeps books on each property that it passes.
 type plain struct {
-	unknown bool            // a keyword that isn't here: never yes
-	types   map[string]bool // nil: any; numbers are never plain
-	values  []any           // of const or enum; nil: any
-	all     []*plain        // $ref and allOf
-	some    [][]*plain      // anyOf
+	unknown bool       // a keyword that isn't here: never yes
+	types   kinds      // 0: any; numbers are never plain
+	values  []any      // of const or enum; nil: any
+	all     []*plain   // $ref and allOf
+	some    [][]*plain // anyOf
 
-	// What must be known for sure in both directions asks the schema: these are small.
-	not, cond   *jsonschema.Schema
+	not, cond   *certain
 	then, other *plain
 	format      *jsonschema.Format
 
@@ -51,10 +50,7 @@ func plainOf(s *jsonschema.Schema, known map[*jsonschema.Schema]*plain) *plain {
 	p.unknown = beyondPlain(s)
 	p.pattern, p.required = s.Pattern, s.Required
 	if s.Types != nil && !s.Types.IsEmpty() {
-		p.types = map[string]bool{}
-		for _, t := range s.Types.ToStrings() {
-			p.types[t] = true
-		}
+		p.types = kindsOf(s.Types)
 	}
 	if s.Enum != nil {
 		p.values = s.Enum.Values
@@ -70,7 +66,7 @@ func plainOf(s *jsonschema.Schema, known map[*jsonschema.Schema]*plain) *plain {
 	if len(s.AnyOf) > 0 {
 		p.some = append(p.some, plainsOf(s.AnyOf, known))
 	}
-	p.not, p.cond, p.format = s.Not, s.If, s.Format
+	p.not, p.cond, p.format = certainOf(s.Not, known), certainOf(s.If, known), s.Format
 	if s.Then != nil {
 		p.then = plainOf(s.Then, known)
 	}
@@ -82,6 +78,38 @@ func plainOf(s *jsonschema.Schema, known map[*jsonschema.Schema]*plain) *plain {
 		p.items = plainOf(s.Items2020, known)
 	}
 	return p
+}
+
+// kinds is a set of JSON's types.
+type kinds uint8
+
+const (
+	aString kinds = 1 << iota
+	anObject
+	anArray
+	aBoolean
+	aNull
+	aNumber // or an integer: never plain
+)
+
+func kindsOf(types *jsonschema.Types) (set kinds) {
+	for _, name := range types.ToStrings() {
+		switch name {
+		case "string":
+			set |= aString
+		case "object":
+			set |= anObject
+		case "array":
+			set |= anArray
+		case "boolean":
+			set |= aBoolean
+		case "null":
+			set |= aNull
+		default:
+			set |= aNumber
+		}
+	}
+	return set
 }
 
 func (p *plain) object(s *jsonschema.Schema, known map[*jsonschema.Schema]*plain) {
@@ -100,6 +128,46 @@ func (p *plain) object(s *jsonschema.Schema, known map[*jsonschema.Schema]*plain
 	case *jsonschema.Schema:
 		p.rest = plainOf(rest, known)
 	}
+}
+
+// certain is a schema whose answer must be known in both directions. It is asked itself where plain's no may not be its own.
+type certain struct {
+	schema *jsonschema.Schema
+	plain  *plain
+}
+
+func certainOf(s *jsonschema.Schema, known map[*jsonschema.Schema]*plain) *certain {
+	if s == nil {
+		return nil
+	}
+	return &certain{s, plainOf(s, known)}
+}
+
+func (c *certain) takes(value any) bool {
+	if c.plain.takes(value) {
+		return true
+	}
+	switch value.(type) {
+	case string, map[string]any:
+		if c.plain.sure() {
+			return false
+		}
+	}
+	return c.schema.Validate(value) == nil
+}
+
+// sure: its no is the schema's too, but of a number. It says nothing but which constants there may be, of itself or of properties.
+func (p *plain) sure() bool {
+	if p.unknown || p.types != 0 || len(p.all)+len(p.some) > 0 || p.not != nil || p.cond != nil || p.format != nil || p.pattern != nil ||
+		p.minLength >= 0 || p.maxLength >= 0 || p.minItems >= 0 || p.maxItems >= 0 || p.items != nil || p.rest != nil || p.closed {
+		return false
+	}
+	for _, property := range p.properties {
+		if property.values == nil || !property.sure() {
+			return false
+		}
+	}
+	return p.values == nil || len(p.properties)+len(p.required) == 0
 }
 
 func plainsOf(all []*jsonschema.Schema, known map[*jsonschema.Schema]*plain) []*plain {
@@ -158,22 +226,22 @@ func (p *plain) takes(value any) bool {
 	}
 	switch v := value.(type) {
 	case string:
-		return p.is("string") && p.equals(value) && p.takesString(v)
+		return p.is(aString) && p.equals(value) && p.takesString(v)
 	case map[string]any:
-		return p.is("object") && p.values == nil && p.takesObject(v)
+		return p.is(anObject) && p.values == nil && p.takesObject(v)
 	case []any:
-		return p.is("array") && p.values == nil && p.takesArray(v)
+		return p.is(anArray) && p.values == nil && p.takesArray(v)
 	case bool:
-		return p.is("boolean") && p.equals(value)
+		return p.is(aBoolean) && p.equals(value)
 	case nil:
-		return p.is("null") && p.equals(value)
+		return p.is(aNull) && p.equals(value)
 	}
 	return false
 }
 
 // takesWhole is what a schema says of a value of whatever type by other schemas.
 func (p *plain) takesWhole(value any) bool {
-	if p.not != nil && p.not.Validate(value) == nil {
+	if p.not != nil && p.not.takes(value) {
 		return false
 	}
 	if p.format != nil && p.format.Validate(value) != nil {
@@ -183,13 +251,13 @@ func (p *plain) takesWhole(value any) bool {
 		return true
 	}
 	branch := p.other
-	if p.cond.Validate(value) == nil {
+	if p.cond.takes(value) {
 		branch = p.then
 	}
 	return branch == nil || branch.takes(value)
 }
 
-func (p *plain) is(name string) bool { return p.types == nil || p.types[name] }
+func (p *plain) is(kind kinds) bool { return p.types == 0 || p.types&kind != 0 }
 
 func (p *plain) equals(value any) bool {
 	return p.values == nil || slices.Contains(p.values, value)
