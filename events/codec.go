@@ -1,10 +1,10 @@
 package events
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -81,6 +81,7 @@ func (c Codec) Encode(ctx context.Context, commit Commit) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+		b = slices.Grow(b, len(w.Data)+envelopeSize)
 		if i == 0 && commit.RequestDigest != "" {
 			if w.Request, err = c.sealRequest(ctx, commit, w.ID); err != nil {
 				return nil, err
@@ -95,6 +96,9 @@ func (c Codec) Encode(ctx context.Context, commit Commit) ([]byte, error) {
 	}
 	return append(b, ']'), nil
 }
+
+// envelopeSize is about what an event takes beside its data.
+const envelopeSize = 1200
 
 // append writes the event as RFC 8785 does: the keys in their order, data as it is canonical already, and the rest strings.
 func (w wire) append(b []byte) ([]byte, error) {
@@ -438,10 +442,9 @@ func (c Codec) openRequest(ctx context.Context, commit Commit, event ID, sealed 
 
 // aad binds a box to where it stands (spec 5.3, 9.3).
 func aad(org string, a Aggregate, event ID, s slot, previous uint64) []byte {
-	var b bytes.Buffer
-	b.Grow(384)
-	for _, part := range []string{"iris/sealed/v1", org, a.String(), string(event), s.field, s.key.String(), strconv.FormatUint(previous, 10)} {
-		writePart(&b, []byte(part))
+	b := make([]byte, 0, 384)
+	for _, part := range [...]string{"iris/sealed/v1", org, a.String(), string(event), s.field, s.key.String(), strconv.FormatUint(previous, 10)} {
+		b = append(binary.BigEndian.AppendUint64(b, uint64(len(part))), part...)
 	}
-	return b.Bytes()
+	return b
 }

@@ -15,7 +15,6 @@ import (
 
 	strict "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	jsonv1 "github.com/go-json-experiment/json/v1"
 )
 
 // The codec's errors. Whoever reads stops at ErrKeyUnavailable and ErrTampered; nothing is skipped (spec 5.3).
@@ -168,17 +167,6 @@ func Commitment(salt []byte, field string, value []byte) string {
 	writePart(mac, []byte(field))
 	writePart(mac, value)
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
-}
-
-// Canonical writes any value as RFC 8785: what encoding/json makes of it (nil lists are null, and so on), from a faster writer.
-func Canonical(v any) ([]byte, error) {
-	b, err := strict.Marshal(v, jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false), jsontext.EscapeForJS(false)) // which RFC 8785 undoes
-	if err != nil {
-		return nil, err
-	}
-	value := jsontext.Value(b)
-	err = value.Canonicalize()
-	return value, err
 }
 
 func seal(ctx context.Context, keys Keys, s slot, aad []byte) error {
