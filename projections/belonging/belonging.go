@@ -46,11 +46,9 @@ func (Projection) Begin(org string) engine.Changes { return NewChanges(org) }
 // Changes are the rows of one transaction.
 type Changes struct {
 	engine.Appending
-	org  string
-	Rows []Row
-	// The place in the stream of the event applied last. A commit is never split between transactions.
-	position uint64
-	ordinal  int
+	org   string
+	Rows  []Row
+	place engine.Place
 }
 
 // NewChanges makes the empty changes.
@@ -58,12 +56,9 @@ func NewChanges(org string) *Changes { return &Changes{org: org} }
 
 // Apply is pure.
 func (c *Changes) Apply(e events.Recorded) error {
-	c.ordinal++
-	if e.Position != c.position {
-		c.position, c.ordinal = e.Position, 0
-	}
+	ordinal := c.place.Next(e.Position)
 	if row, is := rowOf(e); is {
-		row.EventID, row.MemberID, row.At, row.Position, row.Ordinal = e.ID, e.Aggregate.ID, e.RecordedAt.Time, e.Position, c.ordinal
+		row.EventID, row.MemberID, row.At, row.Position, row.Ordinal = e.ID, e.Aggregate.ID, e.RecordedAt.Time, e.Position, ordinal
 		c.Rows = append(c.Rows, row)
 	}
 	return nil

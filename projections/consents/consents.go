@@ -51,11 +51,9 @@ func (Projection) Begin(org string) engine.Changes { return NewChanges(org) }
 // Changes are the rows of one transaction.
 type Changes struct {
 	engine.Appending
-	org  string
-	Rows []Row
-	// The place in the stream of the event applied last. A commit is never split between transactions.
-	position uint64
-	ordinal  int
+	org   string
+	Rows  []Row
+	place engine.Place
 }
 
 // NewChanges makes the empty changes.
@@ -63,27 +61,24 @@ func NewChanges(org string) *Changes { return &Changes{org: org} }
 
 // Apply is pure.
 func (c *Changes) Apply(e events.Recorded) error {
-	c.ordinal++
-	if e.Position != c.position {
-		c.position, c.ordinal = e.Position, 0
-	}
+	ordinal := c.place.Next(e.Position)
 	switch event := e.Event.(type) {
 	case *events.ConsentGranted:
-		c.add(e, event.Consent, events.StateGranted)
+		c.add(e, ordinal, event.Consent, events.StateGranted)
 	case *events.ConsentWithdrawn:
-		c.add(e, event.Consent, events.StateWithdrawn)
+		c.add(e, ordinal, event.Consent, events.StateWithdrawn)
 	case *events.ConsentDenied:
-		c.add(e, event.Consent, events.StateDenied)
+		c.add(e, ordinal, event.Consent, events.StateDenied)
 	}
 	return nil
 }
 
-func (c *Changes) add(e events.Recorded, consent events.Consent, state events.ConsentState) {
+func (c *Changes) add(e events.Recorded, ordinal int, consent events.Consent, state events.ConsentState) {
 	record := consent.Record.Plain
 	row := Row{
 		EventID: e.ID, MemberID: e.Aggregate.ID, Key: record.Key, State: state, At: record.At.Time,
 		TermsID: record.TermsID, TermsVersion: record.TermsVersion, Source: record.Source, Locale: record.Locale,
-		Fingerprint: record.Fingerprint, SHA256: record.SHA256, Record: e.Kept("record"), Position: e.Position, Ordinal: c.ordinal,
+		Fingerprint: record.Fingerprint, SHA256: record.SHA256, Record: e.Kept("record"), Position: e.Position, Ordinal: ordinal,
 	}
 	if record.ExpiresAt != nil {
 		row.ExpiresAt = &record.ExpiresAt.Time
