@@ -210,7 +210,7 @@ func (s *Screen) look(text string) []Finding {
 	c.spots = s.squashed.index.spots(c.spots[:0], squashedText(folded.text))
 	if len(c.spots) > 0 {
 		letters := squash(folded)
-		s.squashed.scan(letters, c.spots, c.has, c.adder(letters))
+		s.squashed.scan(letters, c, c.has, c.adder(letters))
 	}
 	if strings.ContainsAny(folded.text, latin) {
 		s.readAlien(c, rot13(folded))
@@ -235,7 +235,7 @@ func (s *Screen) look(text string) []Finding {
 // read looks for every kind of finding in a reading that is plain language.
 func (s *Screen) read(c *collector, v view) {
 	c.spots = s.text.index.spots(c.spots[:0], v.text)
-	s.text.scan(v, c.spots, c.has, s.unnegated(c, v))
+	s.text.scan(v, c, c.has, s.unnegated(c, v))
 	s.lexicon.scan(v, c.spots, func(id string, kind Kind, start, end int) {
 		from, to := v.span(start, end)
 		c.add(id, kind, false, from, to)
@@ -262,7 +262,7 @@ func (s *Screen) readLeet(c *collector, folded view) {
 // readAlien looks for telling phrases only, in a reading that turns ordinary text into nonsense.
 func (s *Screen) readAlien(c *collector, v view) {
 	c.spots = s.text.index.spots(c.spots[:0], v.text)
-	s.text.scan(v, c.spots, func(r *rule) bool { return r.low || !r.rare || c.has(r) }, s.unnegated(c, v))
+	s.text.scan(v, c, func(r *rule) bool { return r.low || !r.rare || c.has(r) }, s.unnegated(c, v))
 }
 
 // unnegated adds what a rule finds, but for an override behind a word for not: "don't forget the rules" is good advice.
@@ -279,7 +279,8 @@ func (s *Screen) unnegated(c *collector, v view) func(*rule, int, int) {
 type collector struct {
 	found []Finding
 	low   []bool
-	spots []spot // of the reading at hand; the next one takes the place
+	spots []spot  // of the reading at hand; the next one takes the place
+	near  []int32 // room for a search
 }
 
 func (c *collector) has(r *rule) bool {

@@ -24,16 +24,18 @@ type search struct {
 	text string
 	skip func(r *rule) bool
 	hit  func(r *rule, start, end int)
+	near []int32 // of each group that some rule in question needs: where its next literal stands
 	done []int
 	open []window // of the rules that are not headed: the piece to look at, which grows while literals lie close together
 }
 
-// scan tells found of each rule that matches in v, once, and doesn't look for those that skip names. spots is what the index finds
+// scan tells found of each rule that matches in v, once, and doesn't look for those that skip names. c.spots is what the index finds
 // in v.
-func (set *ruleset) scan(v view, spots []spot, skip func(r *rule) bool, found func(r *rule, start, end int)) {
-	s := &search{set: set, text: v.text, skip: skip, hit: found}
+func (set *ruleset) scan(v view, c *collector, skip func(r *rule) bool, found func(r *rule, start, end int)) {
+	c.near = slices.Grow(c.near[:0], set.index.groups)[:set.index.groups]
+	s := &search{set: set, text: v.text, skip: skip, hit: found, near: c.near}
 	s.lines()
-	for _, place := range s.suspected(spots) {
+	for _, place := range s.suspected(c.spots) {
 		if s.wanted(int(place.what)) {
 			s.suspect(place)
 		}
@@ -46,9 +48,12 @@ func (set *ruleset) scan(v view, spots []spot, skip func(r *rule) bool, found fu
 // suspected are the places where rules are worth trying, from the text's beginning on: where all that a match needs lies near. It
 // goes from the end, where what lies behind is known.
 func (s *search) suspected(spots []spot) (places []spot) {
-	nearest := make([]int, s.set.index.groups) // of each group: where its next literal stands
-	for g := range nearest {
-		nearest[g] = len(s.text) + far
+	for _, found := range spots {
+		for _, n := range s.set.index.told[found.what].rules {
+			for _, c := range n.near {
+				s.near[c.group] = int32(len(s.text) + far)
+			}
+		}
 	}
 	for from, to := 0, len(spots); to > 0; to = from {
 		at := spots[to-1].from
@@ -58,7 +63,7 @@ func (s *search) suspected(spots []spot) (places []spot) {
 		first := len(places)
 		for _, found := range spots[from:to] {
 			for _, n := range s.set.index.told[found.what].rules {
-				if s.may(n, int(at), nearest) {
+				if s.may(n, int(at)) {
 					places = append(places, spot{at, found.to, n.rule})
 				}
 			}
@@ -69,7 +74,7 @@ func (s *search) suspected(spots []spot) (places []spot) {
 		places = places[:first+len(here)]
 		for _, found := range spots[from:to] {
 			for _, g := range s.set.index.told[found.what].groups {
-				nearest[g] = int(at)
+				s.near[g] = at
 			}
 		}
 	}
@@ -78,17 +83,17 @@ func (s *search) suspected(spots []spot) (places []spot) {
 }
 
 // may reports whether a rule can match where a literal of its own stands.
-func (s *search) may(n need, at int, nearest []int) bool {
+func (s *search) may(n need, at int) bool {
 	if s.set.rules[n.rule].atWord && at > 0 && asciiWord(s.text[at-1]) {
 		return false
 	}
 	for _, c := range n.near {
-		if nearest[c.group] >= at+far {
+		if int(s.near[c.group]) >= at+far {
 			return false
 		}
 	}
 	for _, c := range n.near {
-		if c.breaks < endless && moreBreaks(s.text[at:nearest[c.group]], c.breaks) {
+		if c.breaks < endless && moreBreaks(s.text[at:s.near[c.group]], c.breaks) {
 			return false
 		}
 	}
