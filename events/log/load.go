@@ -56,15 +56,14 @@ func (l *JetStream) loadDirect(ctx context.Context, stream, subject string, afte
 	if err := l.ready(ctx); err != nil {
 		return nil, err
 	}
+	// As much as one request brings, with its end. (A subscription that the client makes room for takes half a megabyte.)
+	answers := make(chan *nats.Msg, min(maxBatch, upTo-after)+1)
 	inbox := l.conn.NewInbox()
-	sub, err := l.conn.SubscribeSync(inbox)
+	sub, err := l.conn.ChanSubscribe(inbox, answers)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	defer func() { _ = sub.Unsubscribe() }()
-	if err := sub.SetPendingLimits(-1, -1); err != nil { // each request bounds its own answer
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
 	var loaded []Message
 	for more := true; more && reached(loaded, after) < upTo; {
 		next := reached(loaded, after)
@@ -72,7 +71,7 @@ func (l *JetStream) loadDirect(ctx context.Context, stream, subject string, afte
 			Sequence: next + 1, NextFor: subject,
 			Batch: int(min(maxBatch, upTo-next)), MaxBytes: maxBatchBytes, // no more than that many can lie between
 		}
-		if loaded, err = l.directBatch(ctx, stream, inbox, sub, request, upTo, loaded); err != nil {
+		if loaded, err = l.directBatch(ctx, stream, inbox, answers, request, upTo, loaded); err != nil {
 			return nil, err
 		}
 		more = reached(loaded, after) > next
@@ -83,7 +82,7 @@ func (l *JetStream) loadDirect(ctx context.Context, stream, subject string, afte
 // directBatch adds the answer to one request. Its end is a message with a status: 204 after what there was, 404 when there was
 // nothing, 503 when no replica offers direct reads (then the leader is asked).
 func (l *JetStream) directBatch(
-	ctx context.Context, stream, inbox string, sub *nats.Subscription, request getRequest, upTo uint64, loaded []Message,
+	ctx context.Context, stream, inbox string, answers <-chan *nats.Msg, request getRequest, upTo uint64, loaded []Message,
 ) ([]Message, error) {
 	data, err := json.Marshal(request)
 	if err != nil {
@@ -95,12 +94,11 @@ func (l *JetStream) directBatch(
 	limited, cancel := context.WithTimeout(ctx, l.config.ReadTimeout)
 	defer cancel()
 	for {
-		msg, err := sub.NextMsgWithContext(limited)
-		if errors.Is(err, nats.ErrNoResponders) {
-			return loaded, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		var msg *nats.Msg
+		select {
+		case msg = <-answers:
+		case <-limited.Done():
+			return nil, fmt.Errorf("%w: %w", ErrUnavailable, limited.Err())
 		}
 		switch status := statusOf(msg); status {
 		case "":

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"iris.example/iris/acts"
 	"iris.example/iris/aggregates"
 	"iris.example/iris/aggregates/member"
@@ -264,7 +266,8 @@ func (b *run) first(ctx context.Context, k book) error {
 // batchGet is what nobody can load a book faster than: one request, all messages of its subject, nothing done with them.
 func (b *run) batchGet(ctx context.Context, k book, size int) error {
 	inbox := b.conn.NewInbox()
-	sub, err := b.conn.SubscribeSync(inbox)
+	answers := make(chan *nats.Msg, size+1)
+	sub, err := b.conn.ChanSubscribe(inbox, answers)
 	if err != nil {
 		return err
 	}
@@ -277,12 +280,13 @@ func (b *run) batchGet(ctx context.Context, k book, size int) error {
 		return err
 	}
 	for got := 0; ; got++ {
-		message, err := sub.NextMsgWithContext(ctx)
-		if err != nil {
-			return err
-		}
-		if len(message.Data) > 0 {
-			continue
+		select {
+		case message := <-answers:
+			if len(message.Data) > 0 {
+				continue
+			}
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 		if got != size {
 			return fmt.Errorf("a batch get of %d messages returned %d", size, got)
