@@ -35,6 +35,14 @@ var (
 	ErrConsumer      = errors.New("consumer_not_allowed")
 )
 
+// NotPermitted is ErrPermission with what is missing, so that a caller knows what to ask for.
+type NotPermitted struct{ Permission identity.Permission }
+
+func (e *NotPermitted) Error() string {
+	return fmt.Sprintf("it takes %s: %s", e.Permission, ErrPermission)
+}
+func (e *NotPermitted) Unwrap() error { return ErrPermission }
+
 // Directory maps an identity provider's subject to the member's opaque id.
 type Directory interface {
 	Resolve(ctx context.Context, org, issuer, subject string) (events.ID, bool, error)

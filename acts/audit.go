@@ -24,7 +24,7 @@ type Stream interface {
 // compared comes from the streams.
 func (a *Acts) ProveRecall(ctx context.Context, c Caller, recall events.ID) (recalls.Proof, error) {
 	if !c.Principal.Has(identity.AuditRead) {
-		return recalls.Proof{}, fmt.Errorf("proving a recall takes %s: %w", identity.AuditRead, ErrPermission)
+		return recalls.Proof{}, fmt.Errorf("prove a recall: %w", &NotPermitted{identity.AuditRead})
 	}
 	row, err := a.recallRow(ctx, c.Organisation, recall)
 	if err != nil {

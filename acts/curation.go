@@ -112,7 +112,7 @@ func (a *Acts) RolesHeld(ctx context.Context, c Caller) (roles []string, err err
 // back is not in an answer that begins after that was acknowledged (spec 2.2).
 func (a *Acts) RoleMemory(ctx context.Context, c Caller, role string) (RoleMemory, error) {
 	if !c.Principal.Has(identity.RoleMemoryRead) {
-		return RoleMemory{}, fmt.Errorf("reading role memory takes %s: %w", identity.RoleMemoryRead, ErrPermission)
+		return RoleMemory{}, fmt.Errorf("read role memory: %w", &NotPermitted{identity.RoleMemoryRead})
 	}
 	if _, err := c.asMember(); err != nil {
 		return RoleMemory{}, err
@@ -191,7 +191,7 @@ func some(id events.ID) *events.ID {
 // curates requires a curator: the permission, from PERSONA_VERSION 4 (spec 9.5).
 func curates(c Caller) error {
 	if !c.Principal.Has(identity.RoleMemoryManage) {
-		return fmt.Errorf("curating takes %s: %w", identity.RoleMemoryManage, ErrPermission)
+		return fmt.Errorf("curate: %w", &NotPermitted{identity.RoleMemoryManage})
 	}
 	_, err := c.asMember()
 	return err
@@ -232,7 +232,7 @@ func (a *Acts) AcceptCandidate(ctx context.Context, c Caller, r Request, role st
 // ConfirmCandidate is the second yes. Who accepted hears that it takes another person, whether or not they hold the role.
 func (a *Acts) ConfirmCandidate(ctx context.Context, c Caller, r Request, role string, candidate events.ID) (Curated, error) {
 	if !c.Principal.Has(identity.RoleMemoryRead) {
-		return Curated{}, fmt.Errorf("confirming takes %s: %w", identity.RoleMemoryRead, ErrPermission)
+		return Curated{}, fmt.Errorf("confirm: %w", &NotPermitted{identity.RoleMemoryRead})
 	}
 	outcome, err := a.own(ctx, c, r, struct{}{}, member.ConfirmCandidate{Role: role, CandidateID: candidate})
 	if refusal, is := aggregates.AsRefusal(err); is && refusal.Code == "role_not_held" {

@@ -83,7 +83,7 @@ func (a *Acts) recalled(ctx context.Context, c Caller, named *events.ID) (events
 		return a.concerned(ctx, c, nil)
 	}
 	if c.Member == "" && !c.Principal.Has(identity.RecallService) {
-		return "", fmt.Errorf("naming a member takes %s: %w", identity.RecallService, ErrPermission)
+		return "", fmt.Errorf("name a member: %w", &NotPermitted{identity.RecallService})
 	}
 	return a.concerned(ctx, c, &MemberRef{ID: *named})
 }

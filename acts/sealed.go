@@ -80,7 +80,7 @@ func (a *Acts) opened(ctx context.Context, org string, p Proposal) (Proposal, er
 // be a member and a token's subject never stands in an event (spec 9.3).
 func (c Caller) administers() (events.Actor, error) {
 	if !c.Principal.Has(identity.Admin) {
-		return events.Actor{}, fmt.Errorf("it takes %s: %w", identity.Admin, ErrPermission)
+		return events.Actor{}, &NotPermitted{identity.Admin}
 	}
 	return events.Actor{ID: c.Principal.Client, Kind: events.ActorAdmin}, nil
 }

@@ -31,7 +31,7 @@ type Published struct {
 // ledgers of those who agreed.
 func (a *Acts) PublishTerms(ctx context.Context, c Caller, r Request, in Publication) (Published, error) {
 	if !c.Principal.Has(identity.Admin) {
-		return Published{}, fmt.Errorf("publishing terms takes %s: %w", identity.Admin, ErrPermission)
+		return Published{}, fmt.Errorf("publish terms: %w", &NotPermitted{identity.Admin})
 	}
 	canonical, err := events.Canonical(in)
 	if err != nil {

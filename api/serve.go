@@ -109,7 +109,7 @@ func (a *API) carryOut(x *exchange, r *http.Request) (answer, error) {
 			return answer{}, err
 		}
 		if route.Permission != "" && !principal.Has(route.Permission) {
-			return answer{}, acts.ErrPermission
+			return answer{}, &acts.NotPermitted{Permission: route.Permission}
 		}
 		if c.caller, err = a.cfg.Acts.Identify(c.ctx, principal); err != nil {
 			return answer{}, err

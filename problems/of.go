@@ -66,7 +66,7 @@ var sentinels = []struct {
 func Of(err error) Problem {
 	for _, s := range sentinels {
 		if errors.Is(err, s.err) {
-			return coded(s.code)
+			return coded(s.code, lacking(err)...)
 		}
 	}
 	var own *Error
@@ -98,6 +98,15 @@ func Of(err error) Problem {
 		return coded(refusal.Code, missing(refusal)...)
 	}
 	return coded(codeInternal)
+}
+
+// lacking names the permission that somebody hasn't.
+func lacking(err error) []Item {
+	var lacks *acts.NotPermitted
+	if !errors.As(err, &lacks) {
+		return nil
+	}
+	return []Item{{"", "permission_missing", string(lacks.Permission)}}
 }
 
 // Known says whether a code is one that callers can be told, for metrics.

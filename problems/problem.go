@@ -18,7 +18,8 @@ type Problem struct {
 	RetryAfter time.Duration `json:"-"`
 }
 
-// Item is one of several things that are wrong: where, which rule, and our words for it. Of a missing consent, Detail is its key.
+// Item is one of several things that are wrong: where, which rule, and our words for it. Of a missing consent, Detail is its key; of a
+// missing permission, its name.
 type Item struct {
 	Pointer string `json:"pointer"`
 	Code    string `json:"code"`

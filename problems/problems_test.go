@@ -230,6 +230,13 @@ func TestMissingConsentsAreNamed(t *testing.T) {
 	}, p.Errors)
 }
 
+func TestAMissingPermissionIsNamed(t *testing.T) {
+	t.Parallel()
+	p := problems.Of(fmt.Errorf("curate: %w", &acts.NotPermitted{Permission: identity.RoleMemoryManage}))
+	require.Equal(t, "permission_missing", p.Code)
+	require.Equal(t, []problems.Item{{Code: "permission_missing", Detail: "org.role_memory.manage"}}, p.Errors)
+}
+
 // TestForeignAndUnknownAnswerTheSame: nothing of what wasn't found is in the answer (spec 9.5).
 func TestForeignAndUnknownAnswerTheSame(t *testing.T) {
 	t.Parallel()

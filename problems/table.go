@@ -23,7 +23,7 @@ var rows = map[string]row{
 	codeUnauthenticated: {status: http.StatusUnauthorized, title: "Not authenticated",
 		detail: "The request has no valid bearer token of this deployment's issuer. Get a fresh token and repeat."},
 	"permission_missing": {status: http.StatusForbidden, title: "Permission missing",
-		detail: "The token doesn't hold the permission that this call takes. Ask the organisation's administrator for it."},
+		detail: "The token doesn't hold the permission that this call takes; errors names it. Ask the organisation's administrator for it."},
 	"claim_mismatch": {status: http.StatusForbidden, title: "Another identity than the credential's",
 		detail: "The body names a member, tenant, consumer or principal other than the token's. Leave it out: the token says who calls."},
 	"member_required": {status: http.StatusForbidden, title: "A member is required",
