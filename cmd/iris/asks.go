@@ -5,8 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"iris.example/iris/acts"
@@ -62,15 +66,20 @@ func (c recallCommand) Run(ctx context.Context, out output) error {
 	if err := json.Unmarshal(raw, &answer); err != nil {
 		return err
 	}
-	fmt.Fprintf(out.Out, "Recall %s, as of position %s: %d of %d entries.\n", answer.RecallID, answer.AsOf, len(answer.Entries), answer.Audit.EvaluatedCount)
-	for _, e := range answer.Entries {
-		fmt.Fprintf(out.Out, "  %s  [%s] %s\n", e.MemoryID, e.Category, e.Body)
-	}
-	for reason, n := range answer.Audit.SuppressionCounts {
-		fmt.Fprintf(out.Out, "  withheld: %d, %s\n", n, reason)
-	}
+	answer.print(out.Out)
 	fmt.Fprintf(out.Out, "Prove it: iris audit recall %s --data %s\n", answer.RecallID, c.Data)
 	return nil
+}
+
+// print keeps every line of a text under its memory.
+func (r recalled) print(to io.Writer) {
+	fmt.Fprintf(to, "Recall %s, as of position %s: %d of %d entries.\n", r.RecallID, r.AsOf, len(r.Entries), r.Audit.EvaluatedCount)
+	for _, e := range r.Entries {
+		fmt.Fprintf(to, "  %s  [%s] %s\n", e.MemoryID, e.Category, strings.ReplaceAll(e.Body, "\n", "\n      "))
+	}
+	for _, reason := range slices.Sorted(maps.Keys(r.Audit.SuppressionCounts)) {
+		fmt.Fprintf(to, "  withheld: %d, %s\n", r.Audit.SuppressionCounts[reason], reason)
+	}
 }
 
 type auditCommand struct {
