@@ -124,7 +124,7 @@ func pii(rows []Tagged, screen *screening.Screen) map[string]*Type {
 	types := map[string]*Type{}
 	leaks, right := map[screening.Item]int{}, map[screening.Item]int{}
 	for _, row := range rows {
-		clean, _ := screen.Text(row.Text)
+		clean := screening.Clean(row.Text)
 		found := screen.Scrub(row.Text, screening.Known{})
 		spans := placed(row, clean)
 		for _, s := range spans {
