@@ -91,20 +91,20 @@ func Run(ctx context.Context, cfg Config) ([]Figure, error) {
 		return nil, err
 	}
 	figures = append(figures, books...)
-	// What leaves work behind, for the projector and for PostgreSQL's own, comes last.
-	if cfg.Claims > 0 {
-		taken, err := b.taken(ctx)
-		if err != nil {
-			return nil, err
-		}
-		figures = append(figures, taken)
-	}
+	// Both leave work behind, for the projector and for PostgreSQL's own, and come last.
 	if cfg.RebuildEvents > 0 {
 		rebuilt, err := b.rebuilt(ctx)
 		if err != nil {
 			return nil, err
 		}
 		figures = append(figures, rebuilt)
+	}
+	if cfg.Claims > 0 {
+		taken, err := b.taken(ctx)
+		if err != nil {
+			return nil, err
+		}
+		figures = append(figures, taken)
 	}
 	return figures, nil
 }

@@ -100,8 +100,9 @@ const finishWithin = 5 * time.Second
 const settleWithin = 29 * time.Second
 
 // atOnce is how many claims are in hand. Those of different members are carried out at once: what waits for its sync together is
-// committed together (spec 9.2), a hundred of the broker's at most. Each holds no more than a message of the inbox may.
-const atOnce = 128
+// committed together (spec 9.2), a hundred of the broker's at most, and three times as many keep its batches full. Each holds no more
+// than a message of the inbox may.
+const atOnce = 320
 
 // inHand is a claim as far as it could be read.
 type inHand struct {
