@@ -40,10 +40,7 @@ func (b *run) books(ctx context.Context) ([]Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	large, err := b.write(ctx, "large", largeBook)
-	if err != nil {
-		return nil, err
-	}
+	var large book
 	var figures []Figure
 	for _, measure := range []func() (Figure, error){
 		func() (Figure, error) {
@@ -51,7 +48,12 @@ func (b *run) books(ctx context.Context) ([]Figure, error) {
 		},
 		func() (Figure, error) { return b.coldServed(ctx, &small, 0) },
 		func() (Figure, error) { return b.coldServed(ctx, &small, tailOfSmall) },
-		func() (Figure, error) { return b.coldLarge(ctx, large) },
+		func() (_ Figure, err error) {
+			if large, err = b.write(ctx, "large", largeBook); err != nil {
+				return Figure{}, err
+			}
+			return b.coldLarge(ctx, large)
+		},
 		func() (Figure, error) { return b.warm(ctx, large) },
 		func() (Figure, error) { return b.decide(ctx, large) },
 	} {
