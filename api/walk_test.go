@@ -159,11 +159,8 @@ func TestTheWalk(t *testing.T) {
 
 func (b *bundle) consent(token, key string, after ...string) map[string]any {
 	b.t.Helper()
-	r := get("/v1/me/consents", token)
-	if len(after) > 0 {
-		r = r.waiting(after[0])
-	}
-	for _, item := range into[listed](b, b.ok(r)).Items {
+	after = append(after, strconv.FormatUint(b.lasts()[0], 10)) // the list may lag behind what was given
+	for _, item := range into[listed](b, b.ok(get("/v1/me/consents", token).waiting(after[0]))).Items {
 		if item["key"] == key {
 			return item
 		}
