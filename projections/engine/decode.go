@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"iris.example/iris/events"
@@ -79,8 +80,15 @@ func readEach(org string, messages []log.Message) reading {
 	return r
 }
 
-// open makes the line's items of what was read. What is no commit is a fence.
-func (l *Line) open(ctx context.Context, messages []log.Message, r reading) []item {
+// of is the reading of the first messages only: of two lines of one stream, one may be read less far.
+func (r reading) of(messages []log.Message) reading {
+	n, _ := slices.BinarySearch(r.at, len(messages))
+	return reading{r.read[:n], r.at[:n]}
+}
+
+// open makes the line's items of messages, which were read with those that follow them. What is no commit is a fence.
+func (l *Line) open(ctx context.Context, messages []log.Message, all reading) []item {
+	r := all.of(messages)
 	items := make([]item, len(messages))
 	for n, message := range messages {
 		items[n].fence, items[n].commit.Position = true, message.Sequence
