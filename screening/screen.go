@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -60,8 +61,10 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("screen a text: %s: %s", r.Code, strings.Join(ids, ", "))
 }
 
-// Screen holds the compiled rules. It is immutable.
+// Screen holds the compiled rules, which don't change.
 type Screen struct {
+	rooms sync.Pool // of *room: three quarters of what reading a short text allocated
+
 	folder   *folder
 	text     *ruleset
 	squashed *ruleset
@@ -89,7 +92,7 @@ func compile(patterns, confusables []byte) (*Screen, error) {
 	if err := json.Unmarshal(patterns, &doc); err != nil {
 		return nil, fmt.Errorf("read the patterns: %w", err)
 	}
-	s := &Screen{folder: f}
+	s := &Screen{folder: f, rooms: sync.Pool{New: func() any { return &room{} }}}
 	words, squashedWords := newGathering(), newGathering()
 	if s.text, err = newRuleset(&doc, f, "text", words); err != nil {
 		return nil, err
@@ -203,7 +206,8 @@ func (s *Screen) refuse(text string) (string, error) {
 
 // look reads the clean text in every way and returns what counts, in the order of the text.
 func (s *Screen) look(text string) []Finding {
-	c := &collector{}
+	c := &collector{room: s.rooms.Get().(*room)}
+	defer s.rooms.Put(c.room)
 	folded := s.folder.fold(text)
 	s.read(c, folded)
 	s.readLeet(c, folded)
@@ -279,8 +283,13 @@ func (s *Screen) unnegated(c *collector, v view) func(*rule, int, int) {
 type collector struct {
 	found []Finding
 	low   []bool
-	spots []spot  // of the reading at hand; the next one takes the place
-	near  []int32 // room for a search
+	*room
+}
+
+// room is what a reading works in: places and no text. The next reading finds it as it was left.
+type room struct {
+	spots []spot  // of the reading at hand
+	near  []int32 // of a search
 }
 
 func (c *collector) has(r *rule) bool {
