@@ -3,7 +3,8 @@ package log
 import "errors"
 
 var (
-	// ErrConflict: the subject's last sequence isn't the expected one (10071, 10164), or a batch held a known id (10201).
+	// ErrConflict: the subject's last sequence isn't the expected one (10071), or others of the subject were before this one for as
+	// long as it waits for them (10164), or a batch held a known id (10201).
 	// It doesn't say who won: a retry after a lost answer conflicts with itself on one node and not on three (spec 9.2).
 	ErrConflict = errors.New("log: conflict")
 	// ErrAmbiguous: no answer, or one that doesn't say. The message is stored, or it isn't.

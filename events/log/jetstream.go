@@ -72,7 +72,8 @@ func (l *JetStream) AppendFence(ctx context.Context, org string, a events.Aggreg
 // from them needs a fence (spec 2.2).
 func (l *JetStream) Replicated() bool { return l.config.Replicas > 1 }
 
-// publish sends once. A second try is a decision: only who knows the commit's id can take it (spec 9.2).
+// publish has one message taken once. A second try of what may have been taken is a decision: only who knows the commit's id can
+// take it (spec 9.2).
 func (l *JetStream) publish(ctx context.Context, stream string, msg *nats.Msg) (uint64, error) {
 	if err := checkBody(msg.Data); err != nil {
 		return 0, err
@@ -108,15 +109,25 @@ func (l *JetStream) request(ctx context.Context, stream string, msg *nats.Msg) (
 // silence is how long a stream that doesn't listen is left alone.
 const silence = 20 * time.Millisecond
 
-func (l *JetStream) send(ctx context.Context, stream string, msg *nats.Msg) (uint64, error) {
-	if err := l.ready(ctx); err != nil {
-		return 0, fmt.Errorf("append to %s: %w", stream, err)
-	}
-	limited, cancel := context.WithTimeout(ctx, l.config.WriteTimeout)
-	defer cancel()
-	reply, err := l.request(limited, stream, msg)
+// send gives a message to the broker until it is stored, or refused for good.
+func (l *JetStream) send(ctx context.Context, stream string, msg *nats.Msg) (sequence uint64, err error) {
+	err = settled(ctx, l.config.WriteTimeout, func(ctx context.Context) (err error) {
+		sequence, err = l.sendOnce(ctx, stream, msg)
+		return err
+	})
 	if err != nil {
 		return 0, fmt.Errorf("append to %s: %w", stream, err)
+	}
+	return sequence, nil
+}
+
+func (l *JetStream) sendOnce(ctx context.Context, stream string, msg *nats.Msg) (uint64, error) {
+	if err := l.ready(ctx); err != nil {
+		return 0, err
+	}
+	reply, err := l.request(ctx, stream, msg)
+	if err != nil {
+		return 0, err
 	}
 	var ack struct {
 		Stream   string    `json:"stream"`
@@ -124,13 +135,13 @@ func (l *JetStream) send(ctx context.Context, stream string, msg *nats.Msg) (uin
 		Error    *apiError `json:"error"`
 	}
 	if err := json.Unmarshal(reply.Data, &ack); err != nil {
-		return 0, fmt.Errorf("append to %s: %w: read its answer: %w", stream, ErrAmbiguous, err)
+		return 0, fmt.Errorf("%w: read its answer: %w", ErrAmbiguous, err)
 	}
 	if ack.Error != nil {
-		return 0, fmt.Errorf("append to %s: %w", stream, ack.Error.ofWrite())
+		return 0, ack.Error.ofWrite()
 	}
 	if ack.Stream != stream || ack.Sequence == 0 {
-		return 0, fmt.Errorf("append to %s: %w: stream %q took it", stream, ErrAmbiguous, ack.Stream)
+		return 0, fmt.Errorf("%w: stream %q took it", ErrAmbiguous, ack.Stream)
 	}
 	return ack.Sequence, nil
 }

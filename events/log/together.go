@@ -26,7 +26,11 @@ func (l *JetStream) AppendTogether(ctx context.Context, org string, parts []Part
 	}
 	stream := events.StreamFor(org)
 	began := time.Now()
-	last, err := l.publishBatch(ctx, stream, org, parts)
+	var last uint64
+	err := settled(ctx, l.config.WriteTimeout, func(ctx context.Context) (err error) {
+		last, err = l.publishBatch(ctx, stream, org, parts)
+		return err
+	})
 	l.config.Observe(Published{ToLedger, len(parts), time.Since(began), err})
 	if err != nil {
 		return nil, fmt.Errorf("append to %s: %w", stream, err)

@@ -52,6 +52,7 @@ var rules = map[string]func(s *suite){
 	"an identical retry is recorded once":             identicalRetry,
 	"a fence holds its aggregate's head":              fence,
 	"no commit gets between a head and its fence":     fenceRace,
+	"fences of one head don't refuse each other":      fencesAtOnce,
 	"what is appended together is all or nothing":     together,
 	"of decisions over two aggregates one wins":       togetherRace,
 	"a load returns its range":                        loadRange,
@@ -339,6 +340,29 @@ func fenceRace(s *suite) {
 		for _, commit := range all {
 			require.False(s, head < commit.Sequence && commit.Sequence < at, "commit %d lies between head %d and its fence %d", commit.Sequence, head, at)
 		}
+	}
+}
+
+// fencesAtOnce: a fence moves no head, so that any number of them are right at once. Nor does it refuse the commit that follows.
+func fencesAtOnce(s *suite) {
+	const readers, rounds = 6, 20
+	member := newMember()
+	ways := append([]log.Log{s.Log}, s.Others...)
+	head := uint64(0)
+	for round := range rounds {
+		var group sync.WaitGroup
+		for reader := range readers {
+			group.Go(func() {
+				_, err := ways[reader%len(ways)].AppendFence(s.ctx, s.org, member, head, []byte("f"))
+				if err != nil {
+					s.Errorf("round %d, reader %d: %v", round, reader, err)
+				}
+			})
+		}
+		group.Wait()
+		next, err := s.Log.Append(s.ctx, s.org, member, head, []byte("c"))
+		require.NoError(s, err, "round %d", round)
+		head = next
 	}
 }
 
