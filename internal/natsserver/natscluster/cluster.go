@@ -8,6 +8,7 @@ package natscluster
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -49,13 +50,16 @@ type Cluster struct {
 	producers map[natsserver.Producer]nkeys.KeyPair
 	values    map[string]string // of the variables that all nodes share
 
+	listen [size]string     // of each node, for clients
+	held   []net.PacketConn // one for each port
+
 	mu    sync.Mutex // guards nodes
 	nodes [size]node
 }
 
 type node struct {
-	options *server.Options // as it last started, with the ports that it got
-	server  *server.Server  // nil: stopped
+	options *server.Options
+	server  *server.Server // nil: stopped
 }
 
 // Start returns when the three have found each other and streams can be made. They are stopped when the test ends.
@@ -65,6 +69,9 @@ func Start(tb testing.TB, config Config) *Cluster {
 	tb.Cleanup(func() {
 		for i := range size {
 			c.StopNode(i)
+		}
+		for _, h := range c.held {
+			_ = h.Close()
 		}
 	})
 	must(tb, c.prepare())
@@ -108,27 +115,47 @@ func (c *Cluster) prepare() (err error) {
 			return err
 		}
 	}
-	addresses, err := freeAddresses(size)
-	for i, address := range addresses {
-		c.values["IRIS_NATS_ROUTE_"+letter(i)] = "nats-route://" + address
+	for i := range size {
+		route, err := c.freeAddress()
+		if err != nil {
+			return err
+		}
+		c.values["IRIS_NATS_ROUTE_"+letter(i)] = "nats-route://" + route
+		if c.listen[i], err = c.freeAddress(); err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 func letter(i int) string { return string(rune('A' + i)) }
 
-// freeAddresses are free now: each node must know the others before it starts. Nothing else on this machine asks for these ports.
-func freeAddresses(n int) ([]string, error) {
-	var all []string
-	for range n {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
+// Ports below those that a system gives out by itself: each node must know the others before it starts, and comes back where it
+// was. Had a port no owner meanwhile, any program that asks for none in particular could be given it.
+const (
+	firstPort = 20_000
+	lastPort  = 32_767
+)
+
+// freeAddress is nobody's, and no other cluster's, of whatever process, until this one ends: who wants a port holds its namesake of UDP.
+func (c *Cluster) freeAddress() (string, error) {
+	var last error
+	for range 1000 {
+		address := fmt.Sprintf("127.0.0.1:%d", firstPort+rand.IntN(lastPort-firstPort+1))
+		held, err := net.ListenPacket("udp", address)
 		if err != nil {
-			return nil, err
+			last = err
+			continue
 		}
-		defer listener.Close() // all are held until all are known, so that they differ
-		all = append(all, listener.Addr().String())
+		listener, err := net.Listen("tcp", address)
+		if err != nil {
+			_, last = held.Close(), err
+			continue
+		}
+		c.held = append(c.held, held)
+		return address, listener.Close()
 	}
-	return all, nil
+	return "", fmt.Errorf("no free port from %d to %d: %w", firstPort, lastPort, last)
 }
 
 // options reads the configuration as a node would. The variables stand before it instead of in the environment, which the three
@@ -144,7 +171,7 @@ func (c *Cluster) options(i int) (*server.Options, error) {
 		set(name, value)
 	}
 	set("IRIS_NATS_NAME", "iris-"+strings.ToLower(letter(i)))
-	set("IRIS_NATS_LISTEN", "127.0.0.1:-1")
+	set("IRIS_NATS_LISTEN", c.listen[i])
 	set("IRIS_NATS_CLUSTER_LISTEN", strings.TrimPrefix(c.values["IRIS_NATS_ROUTE_"+letter(i)], "nats-route://"))
 	set("IRIS_NATS_STORE", filepath.Join(dir, "store"))
 	set("IRIS_NATS_CERT", c.certs.nodes[i].certificate)
@@ -231,14 +258,6 @@ func (c *Cluster) Settle(tb testing.TB) {
 		}
 		return led
 	})
-	// A node that comes back is dialled where it was.
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for i := range size {
-		if s := c.nodes[i].server; s != nil {
-			c.nodes[i].options.Port = s.Addr().(*net.TCPAddr).Port
-		}
-	}
 }
 
 func (c *Cluster) running() (n int) {
@@ -373,13 +392,7 @@ func (c *Cluster) connect(tb testing.TB, key nkeys.KeyPair, more []nats.Option) 
 
 // URLs addresses all three nodes.
 func (c *Cluster) URLs() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var all []string
-	for _, n := range c.nodes {
-		all = append(all, fmt.Sprintf("tls://127.0.0.1:%d", n.options.Port))
-	}
-	return strings.Join(all, ",")
+	return "tls://" + strings.Join(c.listen[:], ",tls://")
 }
 
 // Authority is the file of the certificate that vouches for the nodes.
