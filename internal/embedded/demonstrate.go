@@ -114,22 +114,35 @@ func (s *stage) claim(ctx context.Context, c demo.Claim) error {
 	if _, err := p.conn.RequestWithContext(ctx, p.subject, message); err != nil {
 		return fmt.Errorf("publish claim %s: %w", c.ID, err)
 	}
-	outcome, err := p.outcomes.NextMsgWithContext(ctx)
+	heard, err := p.hears(ctx, c.ID)
 	if err != nil {
 		return fmt.Errorf("hear the outcome of claim %s: %w", c.ID, err)
 	}
-	var heard struct {
-		Data struct {
-			ProposalID events.ID `json:"proposalId"`
-			Position   uint64    `json:"position,string"`
-		} `json:"data"`
-	}
-	if err := json.Unmarshal(outcome.Data, &heard); err != nil {
-		return fmt.Errorf("read the outcome of claim %s: %w", c.ID, err)
-	}
-	s.proposals[c.Organisation+"/"+c.ID] = heard.Data.ProposalID
-	s.recorded(c.Organisation, heard.Data.Position)
+	s.proposals[c.Organisation+"/"+c.ID] = heard.ProposalID
+	s.recorded(c.Organisation, heard.Position)
 	return nil
+}
+
+type outcome struct {
+	Claim      string    `json:"claim"`
+	ProposalID events.ID `json:"proposalId"`
+	Position   uint64    `json:"position,string"`
+}
+
+// hears waits for the outcome of a claim. That of an earlier one may come twice.
+func (p *producer) hears(ctx context.Context, claim string) (outcome, error) {
+	for {
+		message, err := p.outcomes.NextMsgWithContext(ctx)
+		if err != nil {
+			return outcome{}, err
+		}
+		var told struct {
+			Data outcome `json:"data"`
+		}
+		if err := json.Unmarshal(message.Data, &told); err != nil || told.Data.Claim == claim {
+			return told.Data, err
+		}
+	}
 }
 
 func (s *stage) recorded(org string, position uint64) {
