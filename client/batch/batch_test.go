@@ -201,7 +201,7 @@ func TestAClaimWithoutAnOutcomeIsSentAgain(t *testing.T) {
 		return id == "c-0" || id == "c-1" && arrival == 2 || id == "c-2" && talks.Load()
 	})
 	report := filepath.Join(t.TempDir(), "report")
-	hurried := func(c *batch.Config) { c.Wait, c.Sends = 200*time.Millisecond, 2 }
+	hurried := func(c *batch.Config) { c.Wait, c.Sends = 3*time.Second, 2 } // far beyond what an outcome takes: c-0 is sent once
 	summary, err := b.run(t.Context(), report, file(3), hurried)
 	require.NoError(t, err)
 	require.Equal(t, batch.Progress{Settled: 2, Open: 1}, summary.Progress)

@@ -51,7 +51,7 @@ func waits(t *testing.T, g *Grouped, org string, n int) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		return len(g.lines[org].queue) == n
-	}, 5*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 }
 
 // What waits together is stored together; who was stale hears it alone; two of one aggregate keep their order.
