@@ -375,10 +375,13 @@ func (b *bundle) do(r request) response {
 	return answer
 }
 
-// ok does a request that must succeed.
+// ok does a request that must succeed; where the read models are behind on a busy machine, again, as it is told to.
 func (b *bundle) ok(r request) response {
 	b.t.Helper()
 	got := b.do(r)
+	for begun := time.Now(); bytes.Contains(got.body, []byte(`"projection_behind"`)) && time.Since(begun) < time.Minute; {
+		got = b.do(r)
+	}
 	require.Less(b.t, got.status, 300, "%s %s: %s", r.method, r.path, got)
 	return got
 }

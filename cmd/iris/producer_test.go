@@ -79,9 +79,9 @@ func TestProducerByCommands(t *testing.T) {
 	t.Cleanup(conn.Close)
 	told, err := conn.SubscribeSync("iris.out.acme.notes")
 	require.NoError(t, err)
-	_, err = conn.Request("iris.in.acme.notes.memory.proposed", []byte(`{"words of ada":`), 5*time.Second)
+	_, err = conn.Request("iris.in.acme.notes.memory.proposed", []byte(`{"words of ada":`), time.Minute)
 	require.NoError(t, err)
-	_, err = told.NextMsg(10 * time.Second)
+	_, err = told.NextMsg(time.Minute)
 	require.NoError(t, err)
 	stdout, _ = does(exitDone, "parked", "list", "--json")
 	var parked []parkedClaim
@@ -98,7 +98,7 @@ func TestProducerByCommands(t *testing.T) {
 	stdout, _ = does(exitDone, "parked", "show", parked[0].ParkedID, "--reveal", "--reference", "INC-7")
 	require.Contains(t, stdout, "words of ada")
 	does(exitDone, "parked", "retry", parked[0].ParkedID)
-	_, err = told.NextMsg(10 * time.Second)
+	_, err = told.NextMsg(time.Minute)
 	require.NoError(t, err)
 	does(exitNot, "parked", "discard", parked[0].ParkedID) // it was parked anew, under another id
 	stdout, _ = does(exitDone, "parked", "list", "--json")

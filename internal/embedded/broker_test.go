@@ -36,7 +36,7 @@ func TestBrokerRestartedMeanwhile(t *testing.T) {
 		require.Eventually(t, func() bool { // the producer's own connection comes back by itself too
 			_, err := p.conn.Request(p.subject, []byte(claim(id, body)), 2*time.Second)
 			return err == nil
-		}, 30*time.Second, 50*time.Millisecond)
+		}, patience, 50*time.Millisecond)
 		for heard := ""; heard != id; { // an earlier one may be heard twice
 			told := p.hears()
 			require.Contains(t, []any{"pending", "duplicate"}, told["outcome"], told)
@@ -49,7 +49,7 @@ func TestBrokerRestartedMeanwhile(t *testing.T) {
 	require.Eventually(t, func() bool {
 		a, err := ask(i.ready, "member", "GET", "/readyz", "")
 		return err == nil && a.status == 200
-	}, 30*time.Second, 50*time.Millisecond, "it is well again by itself")
+	}, patience, 50*time.Millisecond, "it is well again by itself")
 	_, err := instance.Rebuild(context.Background(), embedded.Models{Act: "rebuild"}, nil)
 	require.NoError(t, err, "read models equal a rebuild")
 }

@@ -41,7 +41,7 @@ func (i *iris) settled(role, method, path, body, key string) answer {
 			require.NotEmpty(i.t, a.body["detail"], "a 503 says what to do meanwhile")
 		}
 		return a.status < 500
-	}, 30*time.Second, 20*time.Millisecond)
+	}, patience, 20*time.Millisecond)
 	return last
 }
 
@@ -71,7 +71,7 @@ func TestDatabaseKilledMeanwhile(t *testing.T) {
 		a, err := ask(i.ready, "member", "GET", "/v1/me/proposals?state=pending&limit=200", "", "Iris-Wait", position)
 		listed = a
 		return err == nil && a.status == 200
-	}, 30*time.Second, 50*time.Millisecond)
+	}, patience, 50*time.Millisecond)
 	found := map[string]any{}
 	for _, item := range listed.items() {
 		require.NotContains(t, found, item["body"], "doubled")
@@ -81,7 +81,7 @@ func TestDatabaseKilledMeanwhile(t *testing.T) {
 	require.Eventually(t, func() bool {
 		a, err := ask(i.ready, "member", "GET", "/readyz", "")
 		return err == nil && a.status == 200
-	}, 30*time.Second, 50*time.Millisecond, "it is well again by itself")
+	}, patience, 50*time.Millisecond, "it is well again by itself")
 	last, err := instance.Log.Last(context.Background(), "IRIS_ACME")
 	require.NoError(t, err)
 	require.Equal(t, strconv.FormatUint(last, 10), position, "nothing else was recorded")

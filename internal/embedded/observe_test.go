@@ -20,6 +20,7 @@ import (
 	"iris.example/iris/events"
 	"iris.example/iris/internal/embedded"
 	"iris.example/iris/metrics"
+	"iris.example/iris/projections"
 	"iris.example/iris/tracing/tracefile"
 )
 
@@ -74,6 +75,26 @@ func (i *iris) scrape() string {
 	return string(page)
 }
 
+// projected waits until every line of the organisation has come to the end of its stream.
+func (i *iris) projected() {
+	i.t.Helper()
+	until(i.t, "every line stands at its stream's end", func() error {
+		at := map[string]string{}
+		for line := range strings.Lines(i.scrape()) {
+			if found := sample.FindStringSubmatch(strings.TrimSpace(line)); found != nil {
+				at[found[1]+" "+found[2]] = found[3]
+			}
+		}
+		for _, line := range projections.Lines("acme") {
+			head, position := at[`iris_stream_head stream="`+line.Stream+`"`], at[`iris_projection_position line="`+line.Name+`"`]
+			if head == "" || head != position {
+				return fmt.Errorf("%s stands at %q of %q", line.Name, position, head)
+			}
+		}
+		return nil
+	})
+}
+
 var (
 	sample = regexp.MustCompile(`^([a-z_]+)(?:\{(.*)\})? (\S+)$`)
 	label  = regexp.MustCompile(`([a-z_]+)="((?:[^"\\]|\\.)*)"`)
@@ -86,6 +107,7 @@ func TestMetricsOfTheWhole(t *testing.T) {
 	t.Parallel()
 	i, _ := start(t, func(c *embedded.Config) { c.NoDemo = true })
 	ids := i.walk()
+	i.projected()
 	page := i.scrape()
 	for _, never := range append(ids, observed) {
 		require.False(t, strings.Contains(page, never), "%s is on the page", never)
@@ -169,6 +191,7 @@ func TestOneTraceFromClaimToProjection(t *testing.T) {
 	require.NoError(t, err)
 	i := &iris{t, instance.Ready, dir}
 	ids := i.walk()
+	i.projected()
 	require.NoError(t, instance.Stop(context.Background()))
 
 	content, err := os.ReadFile(path)

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
@@ -103,7 +102,7 @@ func TestARevokedProducerStaysOut(t *testing.T) {
 	require.Equal(t, 201, added.status, added.body)
 	creds := filepath.Join(t.TempDir(), "notes.creds")
 	require.NoError(t, os.WriteFile(creds, []byte(added.body["credentials"].(string)), 0o600))
-	config := client.Config{URL: i.ready.NATS.URL, Credentials: creds, IntakeKey: added.body["intakeKey"].(string), Attempts: 1, Patience: 2 * time.Second}
+	config := client.Config{URL: i.ready.NATS.URL, Credentials: creds, IntakeKey: added.body["intakeKey"].(string), Patience: patience}
 	notes, err := client.New(config)
 	require.NoError(t, err)
 	defer notes.Close()
@@ -114,7 +113,7 @@ func TestARevokedProducerStaysOut(t *testing.T) {
 		Category: "preference", Body: "Prefers tea.", Origin: "model-inferred",
 	})
 	require.NoError(t, err)
-	hearing, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	hearing, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	outcome, err := outcomes.Next(hearing)
 	require.NoError(t, err)
@@ -132,7 +131,7 @@ func TestARevokedProducerStaysOut(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, core.Flush())
 	require.NoError(t, instance.Log.Resubmit(context.Background(), "acme", "notes", []byte(claim("n-2", "Prefers milk."))))
-	message, err := told.NextMsg(10 * time.Second)
+	message, err := told.NextMsg(patience)
 	require.NoError(t, err)
 	require.Contains(t, string(message.Data), `"reason":"producer_revoked"`)
 	core.Close()
