@@ -57,7 +57,7 @@ func (a *Acts) ProposeShare(ctx context.Context, c Caller, r Request, program st
 	if offered.CandidateID != "" {
 		return offered, nil
 	}
-	return offered, a.ownBook(ctx, c, func(book *member.State) { // offered before, as it stands
+	err = a.ownBook(ctx, c, func(book *member.State) { // offered before, as it stands
 		for _, share := range book.Shares[memory] {
 			if share.Role == in.Role {
 				offered.CandidateID = share.CandidateID
@@ -65,6 +65,7 @@ func (a *Acts) ProposeShare(ctx context.Context, c Caller, r Request, program st
 			}
 		}
 	})
+	return offered, err
 }
 
 // Candidate is a text before the curators, or what became of it. It names who curated, and nobody who offered it.
@@ -125,7 +126,7 @@ func (a *Acts) RoleMemory(ctx context.Context, c Caller, role string) (RoleMemor
 		return RoleMemory{}, aggregates.Refuse("role_not_held", "spec 1.5")
 	}
 	memory := RoleMemory{Items: []RoleVersion{}, ToConfirm: []Candidate{}}
-	return memory, a.Roles.View(ctx, c.Organisation, events.Role(role), func(s *rolememory.State, _ uint64) error {
+	err := a.Roles.View(ctx, c.Organisation, events.Role(role), func(s *rolememory.State, _ uint64) error {
 		for _, v := range slices.Backward(s.Versions) {
 			memory.Items = append(memory.Items, versionOf(s, v))
 		}
@@ -136,6 +137,7 @@ func (a *Acts) RoleMemory(ctx context.Context, c Caller, role string) (RoleMemor
 		}
 		return nil
 	})
+	return memory, err
 }
 
 func versionOf(s *rolememory.State, v *rolememory.Version) RoleVersion {
@@ -149,7 +151,8 @@ func versionOf(s *rolememory.State, v *rolememory.Version) RoleVersion {
 	case v.EndedAt != nil:
 		shown.State = "superseded"
 	default:
-		shown.Body = &s.Candidates[v.CandidateID].Body
+		body := s.Candidates[v.CandidateID].Body
+		shown.Body = &body
 	}
 	return shown
 }
@@ -206,12 +209,13 @@ func (a *Acts) Candidates(ctx context.Context, c Caller, role string) ([]Candida
 		return nil, fmt.Errorf("role: %w", ErrNotFound)
 	}
 	all := []Candidate{}
-	return all, a.Roles.View(ctx, c.Organisation, events.Role(role), func(s *rolememory.State, _ uint64) error {
+	err := a.Roles.View(ctx, c.Organisation, events.Role(role), func(s *rolememory.State, _ uint64) error {
 		for _, candidate := range newest(s) {
 			all = append(all, candidateOf(s, candidate))
 		}
 		return nil
 	})
+	return all, err
 }
 
 // Curated is a candidate after an act of curation.
@@ -274,10 +278,11 @@ func (a *Acts) curated(ctx context.Context, c Caller, role string, candidate eve
 		return Curated{}, unknown(err, "candidate_unknown")
 	}
 	curated := Curated{Done: Done{outcome.Position}}
-	return curated, a.Roles.View(ctx, c.Organisation, events.Role(role), func(s *rolememory.State, _ uint64) error {
+	err = a.Roles.View(ctx, c.Organisation, events.Role(role), func(s *rolememory.State, _ uint64) error {
 		if known := s.Candidates[candidate]; known != nil {
 			curated.Candidate = candidateOf(s, known)
 		}
 		return nil
 	})
+	return curated, err
 }

@@ -235,7 +235,8 @@ func derive(m *Memory, book *member.State, defined *organisation.State, now even
 	}
 	m.ReferenceCount = entry.ReferenceCount
 	if entry.PromotedFrom != "" {
-		m.PromotedFrom = &entry.PromotedFrom
+		from := entry.PromotedFrom // nothing of the book is shown once it is let go
+		m.PromotedFrom = &from
 	}
 	m.Suppression = entry.Suppressed(now)
 	if reason := cmp.Or(defined.Suppression(entry.Labels.TenantID), book.DerivedSuppression(entry, now)); reason != "" {
@@ -248,7 +249,8 @@ func derive(m *Memory, book *member.State, defined *organisation.State, now even
 	for i := range m.Consent {
 		standing := book.Consents[m.Consent[i].Category]
 		if standing != nil && standing.State != events.StateGranted {
-			m.Consent[i].RevokedAt = &standing.Record.At
+			at := standing.Record.At
+			m.Consent[i].RevokedAt = &at
 		}
 	}
 }

@@ -125,7 +125,14 @@ func TestAClaimThatMayBeRecordedComesAgain(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	recorded := map[string]int{}
+	heard := make(chan struct{}) // the other member's claim was
 	d := newDesk(t, func(_ context.Context, c acts.Claim) (acts.ClaimAnswer, error) {
+		mu.Lock()
+		again := recorded[c.ID] > 0
+		mu.Unlock()
+		if again {
+			<-heard
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		answer := acts.ClaimAnswer{Outcome: events.OutcomePending, Repeated: recorded[c.ID] > 0}
@@ -137,6 +144,7 @@ func TestAClaimThatMayBeRecordedComesAgain(t *testing.T) {
 	d.claims("c-1", "ada")
 	d.claims("c-2", "bob")
 	require.Equal(t, "c-2 pending", <-d.told)
+	close(heard)
 	require.Equal(t, "c-1 pending", <-d.told, "not as a duplicate: its producer sent it once")
 	d.claims("c-1", "ada")
 	require.Equal(t, "c-1 duplicate", <-d.told)
