@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
+	"sync"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -56,8 +58,13 @@ const (
 
 // Contract is every schema, compiled. It is safe for concurrent use.
 type Contract struct {
-	byPath map[string]*jsonschema.Schema
-	plain  map[string]*plain // the same, where it can say yes sooner
+	schemas map[string]schema // by the path of the file, without the suffix
+	judges  sync.Pool
+}
+
+type schema struct {
+	whole *jsonschema.Schema
+	plain *plain // the same, where it can say yes sooner
 }
 
 var _ events.Contract = (*Contract)(nil)
@@ -73,18 +80,26 @@ func Compile() (*Contract, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Contract{byPath: make(map[string]*jsonschema.Schema, len(paths)), plain: make(map[string]*plain, len(paths))}
+	c := &Contract{schemas: make(map[string]schema, len(paths)), judges: sync.Pool{New: func() any { return new(judge) }}}
 	known := map[*jsonschema.Schema]*plain{}
 	for _, path := range paths {
-		if c.byPath[path], err = compiler.Compile(Base + path); err != nil {
-			return nil, fmt.Errorf("compile schema %s: %w", path, err)
+		if err := c.compile(compiler, strings.TrimSuffix(path, suffix), path, known); err != nil {
+			return nil, err
 		}
-		c.plain[path] = plainOf(c.byPath[path], known)
 	}
 	if err := c.compileTools(compiler, known); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+func (c *Contract) compile(compiler *jsonschema.Compiler, name, path string, known map[*jsonschema.Schema]*plain) error {
+	whole, err := compiler.Compile(Base + path)
+	if err != nil {
+		return fmt.Errorf("compile schema %s: %w", path, err)
+	}
+	c.schemas[name] = schema{whole, plainOf(whole, known)}
+	return nil
 }
 
 func addAll(compiler *jsonschema.Compiler) (paths []string, err error) {
@@ -170,18 +185,26 @@ func (c *Contract) CheckRequest(name string, body []byte) error {
 }
 
 func (c *Contract) check(name string, data []byte) error {
-	schema, ok := c.byPath[name+suffix]
+	s, ok := c.schemas[name]
 	if !ok {
 		return refuse("", Violation{Code: codeUnknownSchema, Detail: "no schema of this name"})
 	}
+	j := c.judges.Get().(*judge)
+	accepted := j.accepts(s.plain, data)
+	c.judges.Put(j)
+	if accepted {
+		return nil
+	}
+	return s.validate(name, data)
+}
+
+// validate says what plain may not know, and what is wrong.
+func (s schema) validate(name string, data []byte) error {
 	var doc any
 	if err := jsonv2.Unmarshal(data, &doc); err != nil { // twice as fast as encoding/json, and refuses duplicate keys
 		return refuse(name, Violation{Code: codeJSON, Detail: "is not a JSON document"})
 	}
-	if c.plain[name+suffix].takes(doc) {
-		return nil
-	}
-	err := schema.Validate(doc)
+	err := s.whole.Validate(doc)
 	if err == nil {
 		return nil
 	}

@@ -211,20 +211,6 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-func BenchmarkCheckProposalRecorded(b *testing.B) {
-	c := contract(b)
-	data, err := os.ReadFile("examples/iris.proposal.recorded.v1/valid/by-a-producer.json")
-	require.NoError(b, err)
-	data, err = jcs.Transform(data)
-	require.NoError(b, err)
-	b.SetBytes(int64(len(data)))
-	for b.Loop() {
-		if err := c.Check(events.TypeProposalRecorded, data); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 func BenchmarkCompile(b *testing.B) {
 	for b.Loop() {
 		if _, err := schemas.Compile(); err != nil {

@@ -3,108 +3,187 @@ package schemas
 import (
 	"regexp"
 	"regexp/syntax"
+	"slices"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// chain matches ^A{n}B{m}C{k,l}$ over ASCII: a row of character sets, each a fixed number of times but for the last. No two
-// ways lead through it, so one pass decides. Ids, times, hashes and boxes are such; package regexp takes five times as long,
-// which was most of what checking an event cost.
-type chain struct {
-	pattern string
-	links   []link
+// pattern is what can judge a string where it stands, too.
+type pattern interface {
+	jsonschema.Regexp
+	Match(text []byte) bool
 }
 
+// chains match ^A{n}B{m}C{k,l}$ over ASCII: a row of character sets, each a fixed number of times but for the last. No two
+// ways lead through a chain, so one pass decides; where a pattern has alternatives, each is a chain of its own. Ids, times, hashes
+// and boxes are such; package regexp takes five times as long, which was most of what checking an event cost.
+type chains struct {
+	pattern string
+	all     []chain
+}
+
+type chain []link
+
 type link struct {
-	set      [128]bool
+	set      *set
 	min, max int // max -1: no end
 }
 
-func (c *chain) String() string { return c.pattern }
+// set is of bytes.
+type set [256]bool
 
-func (c *chain) MatchString(s string) bool {
-	for i := range c.links {
-		l := &c.links[i]
-		n := 0
-		for n < len(s) && n != l.max && s[n] < 128 && l.set[s[n]] {
-			n++
+// maxChains bounds what the alternatives of a pattern multiply to.
+const maxChains = 16
+
+func (c *chains) String() string { return c.pattern }
+
+func (c *chains) MatchString(s string) bool { return c.Match([]byte(s)) }
+
+func (c *chains) Match(text []byte) bool {
+	return slices.ContainsFunc(c.all, func(one chain) bool { return one.matches(text) })
+}
+
+func (c chain) matches(text []byte) bool {
+	for _, l := range c {
+		part := text
+		if 0 <= l.max && l.max < len(text) {
+			part = text[:l.max]
 		}
+		n := l.set.lead(part)
 		if n < l.min {
 			return false
 		}
-		s = s[n:]
+		text = text[n:]
 	}
-	return s == ""
+	return len(text) == 0
+}
+
+// lead counts the bytes of the set that text starts with.
+func (s *set) lead(text []byte) int {
+	for i, b := range text {
+		if !s[b] {
+			return i
+		}
+	}
+	return len(text)
 }
 
 // compilePattern takes package regexp for whatever is no chain.
-func compilePattern(pattern string) (jsonschema.Regexp, error) {
-	parsed, err := syntax.Parse(pattern, syntax.Perl)
+func compilePattern(expression string) (jsonschema.Regexp, error) {
+	parsed, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {
 		return nil, err
 	}
-	if links, ok := chainOf(parsed); ok {
-		return &chain{pattern, links}, nil
+	if all, ok := chainsOf(parsed); ok {
+		return &chains{expression, all}, nil
 	}
-	return regexp.Compile(pattern)
+	return regexp.Compile(expression)
 }
 
-func chainOf(r *syntax.Regexp) ([]link, bool) {
+func chainsOf(r *syntax.Regexp) ([]chain, bool) {
 	if r.Op != syntax.OpConcat || r.Sub[0].Op != syntax.OpBeginText || r.Sub[len(r.Sub)-1].Op != syntax.OpEndText {
 		return nil, false
 	}
-	var links []link
-	for _, sub := range r.Sub[1 : len(r.Sub)-1] {
-		more, ok := linksOf(sub)
-		if !ok || len(links) > 0 && links[len(links)-1].min != links[len(links)-1].max {
-			return nil, false
-		}
-		links = append(links, more...)
-	}
-	return links, true
+	all, ok := inRow(r.Sub[1 : len(r.Sub)-1])
+	return all, ok && !slices.ContainsFunc(all, chain.forks)
 }
 
-func linksOf(r *syntax.Regexp) ([]link, bool) {
+// forks: a link but the last has more than one length.
+func (c chain) forks() bool {
+	return len(c) > 0 && slices.ContainsFunc(c[:len(c)-1], func(l link) bool { return l.min != l.max })
+}
+
+// waysOf are the chains that r matches.
+func waysOf(r *syntax.Regexp) ([]chain, bool) {
 	switch r.Op {
+	case syntax.OpEmptyMatch:
+		return []chain{nil}, true
+	case syntax.OpCapture:
+		return waysOf(r.Sub[0])
 	case syntax.OpLiteral:
 		return literal(r)
 	case syntax.OpCharClass:
-		set, ok := ascii(r.Rune)
-		return []link{{set, 1, 1}}, ok
+		return times(r, 1, 1)
 	case syntax.OpRepeat:
-		if r.Sub[0].Op != syntax.OpCharClass {
-			return nil, false
-		}
-		set, ok := ascii(r.Sub[0].Rune)
-		return []link{{set, r.Min, r.Max}}, ok
+		return times(r.Sub[0], r.Min, r.Max)
+	case syntax.OpStar:
+		return times(r.Sub[0], 0, -1)
+	case syntax.OpPlus:
+		return times(r.Sub[0], 1, -1)
+	case syntax.OpQuest:
+		ways, ok := waysOf(r.Sub[0])
+		return append(ways, nil), ok
+	case syntax.OpAlternate:
+		return either(r.Sub)
+	case syntax.OpConcat:
+		return inRow(r.Sub)
 	}
 	return nil, false
 }
 
-func literal(r *syntax.Regexp) ([]link, bool) {
+func either(subs []*syntax.Regexp) (all []chain, ok bool) {
+	for _, sub := range subs {
+		ways, ok := waysOf(sub)
+		if !ok {
+			return nil, false
+		}
+		all = append(all, ways...)
+	}
+	return all, len(all) <= maxChains
+}
+
+func inRow(subs []*syntax.Regexp) ([]chain, bool) {
+	all := []chain{nil}
+	for _, sub := range subs {
+		ways, ok := waysOf(sub)
+		if !ok || len(all)*len(ways) > maxChains {
+			return nil, false
+		}
+		var longer []chain
+		for _, start := range all {
+			for _, end := range ways {
+				longer = append(longer, slices.Concat(start, end))
+			}
+		}
+		all = longer
+	}
+	return all, true
+}
+
+func literal(r *syntax.Regexp) ([]chain, bool) {
 	if r.Flags&syntax.FoldCase != 0 {
 		return nil, false
 	}
-	links := make([]link, len(r.Rune))
+	row := make(chain, len(r.Rune))
 	for i, c := range r.Rune {
-		if c >= 128 {
+		one, ok := ascii([]rune{c, c})
+		if !ok {
 			return nil, false
 		}
-		links[i] = link{min: 1, max: 1}
-		links[i].set[c] = true
+		row[i] = link{one, 1, 1}
 	}
-	return links, true
+	return []chain{row}, true
+}
+
+// times is a class so many times.
+func times(r *syntax.Regexp, least, most int) ([]chain, bool) {
+	if r.Op != syntax.OpCharClass {
+		return nil, false
+	}
+	class, ok := ascii(r.Rune)
+	return []chain{{{class, least, most}}}, ok
 }
 
 // ascii turns a class's pairs of first and last rune into a set.
-func ascii(pairs []rune) (set [128]bool, ok bool) {
+func ascii(pairs []rune) (*set, bool) {
+	s := new(set)
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i+1] >= 128 {
-			return set, false
+			return nil, false
 		}
 		for c := pairs[i]; c <= pairs[i+1]; c++ {
-			set[c] = true
+			s[c] = true
 		}
 	}
-	return set, true
+	return s, true
 }

@@ -1,83 +1,87 @@
 package schemas
 
 import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"math"
+	"math/big"
 	"slices"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// plain is what most of our schemas say, compiled from the compiled schema: types, constants, lengths, patterns, and which properties
-// there are. It says yes to what the schema takes, for sure; where it doesn't, be it for a keyword that it doesn't know, the schema
-// itself decides and says why. It spares two thirds of what checking an event costs: a validator that must name every violation
-// keeps books on each property that it passes.
+// plain is what our schemas say, compiled from the compiled schema: types, constants, lengths, patterns, and which properties there
+// are. It says yes to what the schema takes, for sure; where it doesn't, be it for a keyword that it doesn't know, the schema itself
+// decides and says why. It spares nine tenths of what checking costs: a validator that must name every violation wants the document as
+// maps, and keeps books on each property that it passes.
 type plain struct {
-	unknown bool       // a keyword that isn't here: never yes
-	types   kinds      // 0: any; numbers are never plain
-	values  []any      // of const or enum; nil: any
-	all     []*plain   // $ref and allOf
-	some    [][]*plain // anyOf
+	unknown bool     // it has a keyword that isn't here
+	never   bool     // it is false
+	types   kinds    // 0: any
+	values  []value  // of const or enum; nil: any
+	all     []*plain // $ref and allOf
+	some    []*plain // anyOf; none: anything
 
-	not, cond   *certain
+	not, cond   *plain
 	then, other *plain
 	format      *jsonschema.Format
 
-	minLength, maxLength int // of a string; -1: none
-	pattern              jsonschema.Regexp
+	minLength, maxLength int // of a string
+	pattern              pattern
 
-	required   []string
-	properties map[string]*plain
-	rest       *plain // of properties that aren't named; nil: anything
-	closed     bool   // there are none
-	names      *plain // of all properties; nil: any
+	least, most int64 // of a number
 
-	minProperties, maxProperties int // -1: none
+	members                      []member // by name
+	required                     int      // of the members
+	rest                         *plain   // of members that are no properties; nil: anything
+	names                        *plain   // of all members; nil: any
+	minProperties, maxProperties int
 
-	items              *plain
-	minItems, maxItems int // -1: none
+	items              *plain // nil: anything
+	minItems, maxItems int
+	unique             bool
 }
 
-// plainOf compiles what s says, once for each schema, so that those that name themselves end.
+// member is what an object's schema says of one name.
+type member struct {
+	name     string
+	property *plain // nil: it is none
+	required bool
+}
+
+// plainOf compiles what s says, once for each schema, so that those that name themselves end. Nothing says nothing.
 func plainOf(s *jsonschema.Schema, known map[*jsonschema.Schema]*plain) *plain {
-	if p, ok := known[s]; ok {
+	if p, ok := known[s]; ok || s == nil {
 		return p
 	}
 	p := &plain{
-		minLength: bound(s.MinLength), maxLength: bound(s.MaxLength), minItems: bound(s.MinItems), maxItems: bound(s.MaxItems),
-		minProperties: bound(s.MinProperties), maxProperties: bound(s.MaxProperties),
+		never: s.Bool != nil && !*s.Bool, types: kindsOf(s.Types), format: s.Format, unique: s.UniqueItems,
+		minLength: atLeast(s.MinLength), maxLength: atMost(s.MaxLength), minItems: atLeast(s.MinItems), maxItems: atMost(s.MaxItems),
+		minProperties: atLeast(s.MinProperties), maxProperties: atMost(s.MaxProperties),
 	}
 	known[s] = p
-	p.unknown = beyondPlain(s)
-	p.pattern, p.required = s.Pattern, s.Required
-	if s.Types != nil && !s.Types.IsEmpty() {
-		p.types = kindsOf(s.Types)
-	}
-	if s.Enum != nil {
-		p.values = s.Enum.Values
-	}
-	if s.Const != nil {
-		p.values = []any{*s.Const}
-	}
-	p.unknown = p.unknown || slices.ContainsFunc(p.values, compound)
+	p.not, p.cond, p.then, p.other = plainOf(s.Not, known), plainOf(s.If, known), plainOf(s.Then, known), plainOf(s.Else, known)
+	p.all, p.some, p.items = plainsOf(s.AllOf, known), plainsOf(s.AnyOf, known), plainOf(s.Items2020, known)
 	if s.Ref != nil {
 		p.all = append(p.all, plainOf(s.Ref, known))
 	}
-	p.all = append(p.all, plainsOf(s.AllOf, known)...)
-	if len(s.AnyOf) > 0 {
-		p.some = append(p.some, plainsOf(s.AnyOf, known))
-	}
-	p.not, p.cond, p.format = certainOf(s.Not, known), certainOf(s.If, known), s.Format
-	if s.Then != nil {
-		p.then = plainOf(s.Then, known)
-	}
-	if s.Else != nil {
-		p.other = plainOf(s.Else, known)
-	}
 	p.object(s, known)
-	if s.Items2020 != nil {
-		p.items = plainOf(s.Items2020, known)
+	if s.Pattern != nil {
+		p.pattern = s.Pattern.(pattern)
 	}
+	p.unknown = !p.constants(s) || !p.numbers(s) || beyondPlain(s)
 	return p
+}
+
+func plainsOf(all []*jsonschema.Schema, known map[*jsonschema.Schema]*plain) []*plain {
+	plains := make([]*plain, len(all))
+	for i, s := range all {
+		plains[i] = plainOf(s, known)
+	}
+	return plains
 }
 
 // kinds is a set of JSON's types.
@@ -89,10 +93,13 @@ const (
 	anArray
 	aBoolean
 	aNull
-	aNumber // or an integer: never plain
+	aNumber // or an integer: a document has no others
 )
 
 func kindsOf(types *jsonschema.Types) (set kinds) {
+	if types == nil {
+		return 0
+	}
 	for _, name := range types.ToStrings() {
 		switch name {
 		case "string":
@@ -113,198 +120,237 @@ func kindsOf(types *jsonschema.Types) (set kinds) {
 }
 
 func (p *plain) object(s *jsonschema.Schema, known map[*jsonschema.Schema]*plain) {
-	if len(s.Properties) > 0 {
-		p.properties = map[string]*plain{}
-	}
-	for name, property := range s.Properties {
-		p.properties[name] = plainOf(property, known)
-	}
-	if s.PropertyNames != nil {
-		p.names = plainOf(s.PropertyNames, known)
+	p.required, p.names = len(s.Required), plainOf(s.PropertyNames, known)
+	names := slices.Concat(slices.Collect(maps.Keys(s.Properties)), s.Required)
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		p.members = append(p.members, member{name, plainOf(s.Properties[name], known), slices.Contains(s.Required, name)})
 	}
 	switch rest := s.AdditionalProperties.(type) {
 	case bool:
-		p.closed = !rest
+		if !rest {
+			p.rest = &plain{never: true}
+		}
 	case *jsonschema.Schema:
 		p.rest = plainOf(rest, known)
 	}
 }
 
-// certain is a schema whose answer must be known in both directions. It is asked itself where plain's no may not be its own.
-type certain struct {
-	schema *jsonschema.Schema
-	plain  *plain
-}
-
-func certainOf(s *jsonschema.Schema, known map[*jsonschema.Schema]*plain) *certain {
-	if s == nil {
-		return nil
-	}
-	return &certain{s, plainOf(s, known)}
-}
-
-func (c *certain) takes(value any) bool {
-	if c.plain.takes(value) {
+// constants are values that can stand in a document and hold no others.
+func (p *plain) constants(s *jsonschema.Schema) bool {
+	var all []any
+	switch {
+	case s.Enum != nil && s.Const != nil:
+		return false
+	case s.Enum != nil:
+		all = s.Enum.Values
+	case s.Const != nil:
+		all = []any{*s.Const}
+	default:
 		return true
 	}
-	switch value.(type) {
-	case string, map[string]any:
-		if c.plain.sure() {
+	p.values = make([]value, len(all))
+	for i, one := range all {
+		text, err := json.Marshal(one)
+		d, ok := lay(nil, text)
+		if err != nil || !ok || d[0].kind&(anObject|anArray) != 0 {
 			return false
 		}
+		p.values[i] = d[0]
 	}
-	return c.schema.Validate(value) == nil
+	return true
 }
 
-// sure: its no is the schema's too, but of a number. It says nothing but which constants there may be, of itself or of properties.
-func (p *plain) sure() bool {
-	if p.unknown || p.types != 0 || len(p.all)+len(p.some) > 0 || p.not != nil || p.cond != nil || p.format != nil || p.pattern != nil ||
-		p.minLength >= 0 || p.maxLength >= 0 || p.minItems >= 0 || p.maxItems >= 0 || p.items != nil || p.rest != nil || p.closed {
-		return false
-	}
-	for _, property := range p.properties {
-		if property.values == nil || !property.sure() {
-			return false
-		}
-	}
-	return p.values == nil || len(p.properties)+len(p.required) == 0
+// numbers have bounds that are integers.
+func (p *plain) numbers(s *jsonschema.Schema) bool {
+	var least, most bool
+	p.least, least = integer(s.Minimum, math.MinInt64)
+	p.most, most = integer(s.Maximum, math.MaxInt64)
+	return least && most
 }
 
-func plainsOf(all []*jsonschema.Schema, known map[*jsonschema.Schema]*plain) []*plain {
-	plains := make([]*plain, len(all))
-	for i, s := range all {
-		plains[i] = plainOf(s, known)
-	}
-	return plains
-}
-
-func bound(n *int) int {
+func integer(n *big.Rat, absent int64) (int64, bool) {
 	if n == nil {
-		return -1
+		return absent, true
+	}
+	return n.Num().Int64(), n.IsInt() && n.Num().IsInt64()
+}
+
+func atLeast(n *int) int {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+func atMost(n *int) int {
+	if n == nil {
+		return math.MaxInt
 	}
 	return *n
 }
 
 // beyondPlain is true of a schema with a keyword that asserts something and isn't in plain.
 func beyondPlain(s *jsonschema.Schema) bool {
-	return s.DraftVersion < 2020 || s.Bool != nil || s.RecursiveRef != nil || s.DynamicRef != nil || s.Enum != nil && s.Const != nil || len(s.OneOf) > 0 ||
-		len(s.PatternProperties) > 0 ||
+	return s.DraftVersion < 2020 || s.RecursiveRef != nil || s.DynamicRef != nil || len(s.OneOf) > 0 || len(s.PatternProperties) > 0 ||
 		len(s.Dependencies) > 0 || len(s.DependentRequired) > 0 || len(s.DependentSchemas) > 0 || s.UnevaluatedProperties != nil ||
-		s.UniqueItems || s.Contains != nil || s.MinContains != nil || s.MaxContains != nil || s.Items != nil || s.AdditionalItems != nil ||
+		s.Contains != nil || s.MinContains != nil || s.MaxContains != nil || s.Items != nil || s.AdditionalItems != nil ||
 		len(s.PrefixItems) > 0 || s.UnevaluatedItems != nil ||
 		s.ContentEncoding != nil || s.ContentMediaType != nil || s.ContentSchema != nil ||
-		s.Maximum != nil || s.Minimum != nil || s.ExclusiveMaximum != nil || s.ExclusiveMinimum != nil || s.MultipleOf != nil ||
-		len(s.Extensions) > 0
+		s.ExclusiveMaximum != nil || s.ExclusiveMinimum != nil || s.MultipleOf != nil || len(s.Extensions) > 0
 }
 
-// compound values, and numbers, which have more than one way to be equal, are left to the schema.
-func compound(value any) bool {
-	switch value.(type) {
-	case string, bool, nil:
+// judge holds the values of a document to what is said of them.
+type judge struct {
+	document
+	unsure bool // it was asked something that it doesn't know: no answer counts
+}
+
+// accepts is true only of what the schema takes.
+func (j *judge) accepts(p *plain, data []byte) bool {
+	takes, sure := j.judges(p, data)
+	return takes && sure
+}
+
+// judges says what the schema says, if it is sure. Nothing of data stays with the judge, but room for the next.
+func (j *judge) judges(p *plain, data []byte) (takes, sure bool) {
+	d, ok := lay(j.document[:0], data)
+	j.document, j.unsure = d, !ok
+	takes = ok && j.takes(p, 0)
+	clear(d)
+	return takes, !j.unsure
+}
+
+// takes judges the value that stands at a place of the document.
+func (j *judge) takes(p *plain, at int) bool {
+	v := &j.document[at]
+	switch {
+	case p.unknown:
+		j.unsure = true
 		return false
-	}
-	return true
-}
-
-// takes is true only of what the schema takes.
-func (p *plain) takes(value any) bool {
-	if p.unknown {
+	case p.never, p.types != 0 && p.types&v.kind == 0, p.values != nil && !slices.ContainsFunc(p.values, v.equals), !j.takesKind(p, at):
 		return false
 	}
 	for _, other := range p.all {
-		if !other.takes(value) {
+		if !j.takes(other, at) {
 			return false
 		}
 	}
-	if !p.takesWhole(value) {
+	if len(p.some) > 0 && !slices.ContainsFunc(p.some, func(one *plain) bool { return j.takes(one, at) }) {
 		return false
 	}
-	for _, some := range p.some {
-		if !slices.ContainsFunc(some, func(one *plain) bool { return one.takes(value) }) {
-			return false
-		}
-	}
-	switch v := value.(type) {
-	case string:
-		return p.is(aString) && p.equals(value) && p.takesString(v)
-	case map[string]any:
-		return p.is(anObject) && p.values == nil && p.takesObject(v)
-	case []any:
-		return p.is(anArray) && p.values == nil && p.takesArray(v)
-	case bool:
-		return p.is(aBoolean) && p.equals(value)
-	case nil:
-		return p.is(aNull) && p.equals(value)
-	}
-	return false
-}
-
-// takesWhole is what a schema says of a value of whatever type by other schemas.
-func (p *plain) takesWhole(value any) bool {
-	if p.not != nil && p.not.takes(value) {
-		return false
-	}
-	if p.format != nil && p.format.Validate(value) != nil {
+	if p.not != nil && j.takes(p.not, at) {
 		return false
 	}
 	if p.cond == nil { // nothing is asked of then and else
 		return true
 	}
 	branch := p.other
-	if p.cond.takes(value) {
+	if j.takes(p.cond, at) {
 		branch = p.then
 	}
-	return branch == nil || branch.takes(value)
+	return branch == nil || j.takes(branch, at)
 }
 
-func (p *plain) is(kind kinds) bool { return p.types == 0 || p.types&kind != 0 }
-
-func (p *plain) equals(value any) bool {
-	return p.values == nil || slices.Contains(p.values, value)
+// equals is asked of what can't hold other values.
+func (v *value) equals(other value) bool {
+	return v.kind == other.kind && bytes.Equal(v.text, other.text)
 }
 
-func (p *plain) takesString(s string) bool {
-	if p.minLength >= 0 || p.maxLength >= 0 {
-		if n := utf8.RuneCountInString(s); n < p.minLength || p.maxLength >= 0 && n > p.maxLength {
+func (j *judge) takesKind(p *plain, at int) bool {
+	switch v := &j.document[at]; v.kind {
+	case aString:
+		return p.takesString(v.text)
+	case aNumber:
+		n, err := strconv.ParseInt(string(v.text), 10, 64)
+		return err == nil && p.least <= n && n <= p.most
+	case anObject:
+		return j.takesObject(p, at)
+	case anArray:
+		return j.takesArray(p, at)
+	}
+	return true
+}
+
+func (p *plain) takesString(text []byte) bool {
+	if p.minLength > 0 || p.maxLength < len(text) { // there are no more characters than bytes
+		if n := utf8.RuneCount(text); n < p.minLength || n > p.maxLength {
 			return false
 		}
 	}
-	return p.pattern == nil || p.pattern.MatchString(s)
+	return (p.pattern == nil || p.pattern.Match(text)) && (p.format == nil || p.format.Validate(string(text)) == nil)
 }
 
-func (p *plain) takesObject(object map[string]any) bool {
-	if len(object) < p.minProperties || p.maxProperties >= 0 && len(object) > p.maxProperties {
+func (j *judge) takesObject(p *plain, at int) bool {
+	v := &j.document[at]
+	if v.count < p.minProperties || v.count > p.maxProperties {
 		return false
 	}
-	for _, name := range p.required {
-		if _, ok := object[name]; !ok {
+	missing, last := p.required, -1
+	for name := at + 1; name < v.next; name = j.document[name+1].next {
+		property := p.rest
+		if i := p.find(j.document[name].text, last+1); i >= 0 {
+			last = i
+			if p.members[i].required {
+				missing--
+			}
+			if p.members[i].property != nil {
+				property = p.members[i].property
+			}
+		}
+		if p.names != nil && !j.takes(p.names, name) || property != nil && !j.takes(property, name+1) {
 			return false
 		}
 	}
-	for name, value := range object {
-		property, named := p.properties[name]
-		switch {
-		case p.names != nil && !p.names.takes(name),
-			named && !property.takes(value),
-			!named && p.closed,
-			!named && p.rest != nil && !p.rest.takes(value):
+	return missing == 0
+}
+
+// find looks among the members from one on, then among those before: where names ascend, as in all that we write ourselves, most are
+// the next one.
+func (p *plain) find(name []byte, from int) int {
+	for i := from; i < len(p.members); i++ {
+		if p.members[i].name == string(name) {
+			return i
+		}
+	}
+	for i := range from {
+		if p.members[i].name == string(name) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (j *judge) takesArray(p *plain, at int) bool {
+	v := &j.document[at]
+	if v.count < p.minItems || v.count > p.maxItems || p.unique && !j.distinct(at) {
+		return false
+	}
+	if p.items == nil {
+		return true
+	}
+	for item := at + 1; item < v.next; item = j.document[item].next {
+		if !j.takes(p.items, item) {
 			return false
 		}
 	}
 	return true
 }
 
-func (p *plain) takesArray(array []any) bool {
-	if len(array) < p.minItems || p.maxItems >= 0 && len(array) > p.maxItems {
-		return false
-	}
-	if p.items == nil {
-		return true
-	}
-	for _, item := range array {
-		if !p.items.takes(item) {
+// distinct knows strings only.
+func (j *judge) distinct(at int) bool {
+	v := &j.document[at]
+	seen := make(map[string]bool, v.count)
+	for item := at + 1; item < v.next; item = j.document[item].next {
+		one := &j.document[item]
+		switch {
+		case one.kind != aString:
+			j.unsure = true
+			return false
+		case seen[string(one.text)]:
 			return false
 		}
+		seen[string(one.text)] = true
 	}
 	return true
 }

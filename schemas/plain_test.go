@@ -15,68 +15,102 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What plain takes, the schema takes: of every example of an event, as it is and changed at one place in many ways.
-func TestPlainTakesNothingThatTheSchemaRefuses(t *testing.T) {
+// agree requires that plain says of data what the schema says, if it is sure, and returns whether it accepts it.
+func agree(t require.TestingT, s schema, data []byte) bool {
+	takes, sure := new(judge).judges(s.plain, data)
+	if sure {
+		require.Equal(t, s.validate("", data) == nil, takes, "%s", data)
+	}
+	return takes && sure
+}
+
+type example struct {
+	file   string
+	schema schema
+	name   string // of the schema
+	data   []byte
+}
+
+// allExamples are those that are accepted, or those that are refused, of everything that has a schema.
+func allExamples(t testing.TB, c *Contract, verdict string) (all []example) {
+	t.Helper()
+	files := os.DirFS("examples")
+	require.NoError(t, fs.WalkDir(files, ".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || path.Base(path.Dir(file)) != verdict {
+			return err
+		}
+		name := schemaOf(path.Dir(path.Dir(file)))
+		require.Contains(t, c.schemas, name, file)
+		data, err := fs.ReadFile(files, file)
+		all = append(all, example{file, c.schemas[name], name, data})
+		return err
+	}))
+	require.NotEmpty(t, all)
+	return all
+}
+
+// schemaOf is the name of the schema that judges a group of examples.
+func schemaOf(group string) string {
+	switch group {
+	case "commit":
+		return "events/envelope"
+	case "claim":
+		return "claims/envelope"
+	case "outcome":
+		return "outcomes/iris.claim.settled.v1"
+	case "receipt":
+		return "receipts/consent-receipt.v1"
+	case "sealed", "iris.memory.proposed.v1":
+		return "claims/" + group
+	}
+	switch path.Dir(group) {
+	case "api":
+		return group
+	case "tools":
+		return group + "/arguments"
+	}
+	return "events/" + group
+}
+
+// Every example is judged by plain alone, or it costs ten times as much. Where it isn't, it stands here, with the reason.
+func TestExamplesArePlain(t *testing.T) {
 	t.Parallel()
 	c, err := Compile()
 	require.NoError(t, err)
-	names, err := fs.Glob(os.DirFS("examples"), "iris.*/*/*.json")
-	require.NoError(t, err)
-	taken := map[string]bool{}
-	for _, name := range names {
-		group := strings.Split(name, "/")[0]
-		schema := "events/" + group + suffix
-		if c.byPath[schema] == nil {
+	for _, e := range allExamples(t, c, "valid") {
+		switch e.name {
+		case "events/envelope", "api/membership-change": // dependentRequired
 			continue
 		}
-		data, err := os.ReadFile(path.Join("examples", name))
-		require.NoError(t, err)
-		var doc any
-		if jsonv2.Unmarshal(data, &doc) != nil {
-			continue // refused before a schema sees it
-		}
-		agree := func(doc any) {
-			if c.plain[schema].takes(doc) {
-				require.NoError(t, c.byPath[schema].Validate(doc), name)
-				taken[group] = true
-			}
-		}
-		agree(doc)
-		for _, value := range []any{nil, true, false, "", "x", "individual", 1.0, 0.5, []any{}, []any{"x"}, map[string]any{}, map[string]any{"x": "y"}} {
-			everyChange(doc, value, func() { agree(doc) })
-		}
+		require.True(t, agree(t, e.schema, e.data), e.file)
 	}
-	for _, hot := range []string{"iris.proposal.recorded.v1", "iris.memory.kept.v1", "iris.memory.stated.v1", "iris.proposal.declined.v1", "iris.memory.superseded.v1"} {
-		require.True(t, taken[hot], "%s is plain, or it costs three times as much", hot)
+	for _, e := range allExamples(t, c, "invalid") {
+		require.False(t, agree(t, e.schema, e.data), e.file)
 	}
 }
 
-// The same of claims, which producers write: every valid example is plain, too.
+// What plain says of an example that is changed at one place, in many ways, the schema says.
+func TestPlainSaysWhatTheSchemaSays(t *testing.T) {
+	t.Parallel()
+	c, err := Compile()
+	require.NoError(t, err)
+	for _, e := range allExamples(t, c, "valid") {
+		var doc any
+		require.NoError(t, jsonv2.Unmarshal(e.data, &doc))
+		for _, value := range []any{nil, true, "", "individual", 1.0, 0.5, []any{}, []any{"x"}, map[string]any{}, map[string]any{"x": "y"}} {
+			everyChange(doc, value, func() {
+				data, err := json.Marshal(doc)
+				require.NoError(t, err)
+				agree(t, e.schema, data)
+			})
+		}
+	}
+}
+
 func TestPlainOfClaims(t *testing.T) {
 	t.Parallel()
 	c, err := Compile()
 	require.NoError(t, err)
-	const schema = "claims/envelope" + suffix
-	names, err := fs.Glob(os.DirFS("examples"), "claim/*/*.json")
-	require.NoError(t, err)
-	require.NotEmpty(t, names)
-	for _, name := range names {
-		data, err := os.ReadFile(path.Join("examples", name))
-		require.NoError(t, err)
-		var doc any
-		if jsonv2.Unmarshal(data, &doc) != nil {
-			continue // refused before a schema sees it
-		}
-		agree := func() {
-			if c.plain[schema].takes(doc) {
-				require.NoError(t, c.byPath[schema].Validate(doc), name)
-			}
-		}
-		agree()
-		for _, value := range []any{nil, true, "", "x", 1.0, 0.5, []any{}, []any{"x"}, map[string]any{}, map[string]any{"x": "y"}} {
-			everyChange(doc, value, agree)
-		}
-	}
 	message := map[string]any{
 		"specversion": "1.0", "id": "c-1", "source": "/producers/notes", "type": "iris.memory.proposed.v1", "datacontenttype": "application/json",
 		"data": map[string]any{
@@ -84,14 +118,114 @@ func TestPlainOfClaims(t *testing.T) {
 			"category": "preference", "subject": "tea", "body": "Prefers tea.", "origin": "model-inferred",
 		},
 	}
-	require.True(t, c.plain[schema].takes(message), "a claim is plain, or it costs three times as much")
+	accepts := func() bool {
+		data, err := json.Marshal(message)
+		require.NoError(t, err)
+		return agree(t, c.schemas["claims/envelope"], data)
+	}
+	require.True(t, accepts())
 	message["Extension"] = "x"
-	require.False(t, c.plain[schema].takes(message), "a name that no extension has")
+	require.False(t, accepts(), "a name that no extension has")
 	delete(message, "Extension")
 	for n := range 64 {
 		message[fmt.Sprint("x", n)] = "y"
 	}
-	require.False(t, c.plain[schema].takes(message), "too many")
+	require.False(t, accepts(), "too many")
+}
+
+// An example written in any way that JSON allows, or nearly: with space and escapes, its members in any order, twice or under another
+// name, its values others, numbers of every form, too deep, cut off, followed by something, and with bytes that are no text.
+func TestPlainOfAnyWriting(t *testing.T) {
+	t.Parallel()
+	c, err := Compile()
+	require.NoError(t, err)
+	examples := allExamples(t, c, "valid")
+	rapid.Check(t, func(t *rapid.T) {
+		e := rapid.SampledFrom(examples).Draw(t, "example")
+		var doc any
+		require.NoError(t, jsonv2.Unmarshal(e.data, &doc))
+		w := writer{t, rapid.Float64Range(0, 0.05).Draw(t, "how often it is odd")}
+		agree(t, e.schema, w.write(doc))
+	})
+}
+
+// writer writes a document oddly.
+type writer struct {
+	*rapid.T
+	odd float64
+}
+
+func (w writer) oddly() bool { return rapid.Float64Range(0, 1).Draw(w.T, "odd") < w.odd }
+
+func (w writer) write(value any) []byte {
+	text := string(w.value(value))
+	if w.oddly() {
+		text = text[:rapid.IntRange(0, len(text)).Draw(w.T, "end")]
+	}
+	if w.oddly() {
+		text += rapid.SampledFrom([]string{" ", "\n", "x", "{}", ",", "\x00", "\u00a0"}).Draw(w.T, "behind")
+	}
+	return []byte(text)
+}
+
+func (w writer) value(value any) string {
+	if w.oddly() {
+		return rapid.SampledFrom([]string{
+			"1", "-1", "0", "-0", "01", "1.0", "1e2", "10E-1", "0.5", "1e400", "9007199254740993", "123456789012345", "1234567890123456", "-", "+1", ".5", "NaN",
+			"null", "true", "tru", "False", `""`, `"x"`, `"individual"`, `"\ud800"`, `"\ud83d\ude00"`, `"\x"`, `"\u00"`, "\"\xff\"", "\"\n\"", "\"\x7f\"", `"\u0000"`, `"`, `'x'`,
+			"{}", "[]", "[null]", `{"x":1}`, `{"x":1,"x":1}`, `{"x":1,}`, `[1,]`, "[1 2]", `{"x"}`, `{1:1}`, "[", "", strings.Repeat("[", 63) + strings.Repeat("]", 63),
+			strings.Repeat("[", 100) + strings.Repeat("]", 100),
+		}).Draw(w.T, "value")
+	}
+	switch v := value.(type) {
+	case string:
+		return w.text(v)
+	case []any:
+		items := make([]string, len(v))
+		for i, item := range v {
+			items[i] = w.space() + w.value(item)
+		}
+		return "[" + strings.Join(items, ",") + w.space() + "]"
+	case map[string]any:
+		var members []string
+		for name, property := range v { // in whatever order
+			switch {
+			case !w.oddly():
+			case w.oddly():
+				continue
+			default:
+				members = append(members, w.text(name)+":"+w.value(property))
+			}
+			if w.oddly() {
+				name = rapid.SampledFrom([]string{"", "x", "id", "body", name + "s", strings.ToUpper(name)}).Draw(w.T, "name")
+			}
+			members = append(members, w.text(name)+w.space()+":"+w.space()+w.value(property)+w.space())
+		}
+		return "{" + strings.Join(members, ",") + "}"
+	}
+	text, err := json.Marshal(value)
+	require.NoError(w.T, err)
+	return string(text)
+}
+
+func (w writer) text(s string) string {
+	if w.oddly() {
+		at := rapid.IntRange(0, len(s)).Draw(w.T, "at")
+		s = s[:at] + rapid.SampledFrom([]string{"", "a", "-", "\n", "é", "\"", "\\", "/"}).Draw(w.T, "text") + s[min(at+1, len(s)):]
+	}
+	text, err := json.Marshal(s)
+	require.NoError(w.T, err)
+	if len(s) > 0 && w.oddly() {
+		return fmt.Sprintf(`"\u%04x%s`, []rune(s)[0], text[1+len(string([]rune(s)[0])):])
+	}
+	return string(text)
+}
+
+func (w writer) space() string {
+	if w.oddly() {
+		return rapid.SampledFrom([]string{" ", "\t", "\r\n", "\v", "\u2003"}).Draw(w.T, "space")
+	}
+	return ""
 }
 
 // everyChange puts value in the place of each part of doc, takes each away, and adds one to each object; after is called with doc
@@ -120,7 +254,7 @@ func everyChange(doc, value any, after func()) {
 	}
 }
 
-// Schemas of every keyword that plain knows, and some that it doesn't, made at random: it never says yes alone.
+// Schemas of every keyword that plain knows, and some that it doesn't, made at random: where it is sure, it is right.
 func TestPlainOfAnySchema(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -128,12 +262,11 @@ func TestPlainOfAnySchema(t *testing.T) {
 		require.NoError(t, err)
 		s, err := compileText(text)
 		require.NoError(t, err, string(text))
-		p := plainOf(s, map[*jsonschema.Schema]*plain{})
+		both := schema{s, plainOf(s, map[*jsonschema.Schema]*plain{})}
 		for range 10 {
-			value := drawValue(t, 3)
-			if p.takes(value) {
-				require.NoError(t, s.Validate(value), "%s takes %v", text, value)
-			}
+			data, err := json.Marshal(drawValue(t, 3))
+			require.NoError(t, err)
+			agree(t, both, data)
 		}
 	})
 }
@@ -149,7 +282,7 @@ func drawSchema(t *rapid.T, depth int) any {
 	for range rapid.IntRange(0, 3).Draw(t, "keywords") {
 		switch rapid.SampledFrom([]string{
 			"type", "const", "enum", "length", "pattern", "required", "properties", "additional", "items", "count", "anyOf", "allOf", "not", "unique", "bool", "if", "format",
-			"named", "names",
+			"named", "names", "bounds", "contains",
 		}).Draw(t, "keyword") {
 		case "type":
 			s["type"] = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"string", "object", "array", "boolean", "null", "number", "integer"}), 1, 3, rapid.ID).Draw(t, "types")
@@ -185,6 +318,10 @@ func drawSchema(t *rapid.T, depth int) any {
 			s["minProperties"], s["maxProperties"] = rapid.IntRange(0, 1).Draw(t, "fewest"), rapid.IntRange(0, 2).Draw(t, "most named")
 		case "names":
 			s["propertyNames"] = sub()
+		case "bounds":
+			s["minimum"], s["maximum"] = rapid.SampledFrom([]float64{-1, 0, 0.5}).Draw(t, "minimum"), rapid.SampledFrom([]float64{1, 1.5, 1e20}).Draw(t, "maximum")
+		case "contains":
+			s["contains"] = sub()
 		case "unique":
 			s["uniqueItems"] = true
 		case "bool":
@@ -207,7 +344,7 @@ func drawValue(t *rapid.T, depth int) any {
 	case 1:
 		return rapid.Bool().Draw(t, "bool")
 	case 2:
-		return float64(rapid.IntRange(0, 2).Draw(t, "number"))
+		return rapid.SampledFrom([]float64{-2, -1, 0, 0.5, 1, 2, 1e14, 1e15, 1e16, 1e30}).Draw(t, "number")
 	case 3, 4:
 		return rapid.StringOfN(rapid.RuneFrom([]rune("abcä")), 0, 3, -1).Draw(t, "string")
 	case 5:

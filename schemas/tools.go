@@ -126,10 +126,9 @@ func (c *Contract) compileTools(compiler *jsonschema.Compiler, known map[*jsonsc
 			if err := compiler.AddResource(Base+part, doc); err != nil {
 				return fmt.Errorf("read schema %s: %w", part, err)
 			}
-			if c.byPath[part+suffix], err = compiler.Compile(Base + part); err != nil {
-				return fmt.Errorf("compile schema %s: %w", part, err)
+			if err := c.compile(compiler, part, part, known); err != nil {
+				return err
 			}
-			c.plain[part+suffix] = plainOf(c.byPath[part+suffix], known)
 		}
 	}
 	return nil
