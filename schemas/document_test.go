@@ -70,7 +70,8 @@ func TestWhatCanBeLaid(t *testing.T) {
 		"\"\xff\"": false, "\"\xed\xa0\x80\"": false, "\"a\tb\"": false, "\"\x00\"": false, "\"\x7f\"": true, "\"1234567\x1f\"": false, "\"12345678901234567\"": true,
 		"[]": true, "[ 1 , [ ] ]": true, "[1,]": false, "[,1]": false, "[1 2]": false, "[1": false, "]": false,
 		"{}": true, `{ "a" : 1 , "b" : {} }`: true, `{"a":1,}`: false, `{,"a":1}`: false, `{"a"}`: false, `{"a":}`: false, `{1:1}`: false, `{"a":1 "b":1}`: false, `{"a":1`: false,
-		`{"b":1,"a":2,"c":3}`: true, `{"a":1,"a":1}`: false, `{"b":1,"a":2,"b":3}`: false, `{"a":1,"\u0061":2}`: false, `{"":1}`: true, `{"":1,"":2}`: false, `[{"a":1},{"a":1}]`: true,
+		`{"b":1,"a":2,"c":3}`: true, `{"a":1,"a":1}`: false, `{"b":1,"a":2,"b":3}`: false, `{"a":1,"\u0061":2}`: false, `{"c":1,"b":2,"b":3}`: false,
+		`{"c":{"a":1},"b":2,"a":3}`: true, `{"c":{"z":1},"b":2,"z":3,"a":[],"z":4}`: false, `{"":1}`: true, `{"":1,"":2}`: false, `[{"a":1},{"a":1}]`: true,
 		`{"a":{"b":1},"b":1,"aa":{"a":1}}`: true, deep(65): true, deep(66): false, unordered(60): true, unordered(600): false, "1\x00": false, "1\v": false,
 	} {
 		d, ok := lay(nil, []byte(text))
