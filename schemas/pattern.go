@@ -29,8 +29,8 @@ type link struct {
 	min, max int // max -1: no end
 }
 
-// set is of bytes.
-type set [256]bool
+// set has 1 for each byte that is in it.
+type set [256]byte
 
 // maxChains bounds what the alternatives of a pattern multiply to.
 const maxChains = 16
@@ -58,14 +58,19 @@ func (c chain) matches(text []byte) bool {
 	return len(text) == 0
 }
 
-// lead counts the bytes of the set that text starts with.
-func (s *set) lead(text []byte) int {
-	for i, b := range text {
-		if !s[b] {
-			return i
+// lead counts the bytes of the set that text starts with. It takes them by eight: most of an event are long boxes, and one by one
+// they were a quarter of the time that a check takes.
+func (s *set) lead(text []byte) (n int) {
+	for ; n+8 <= len(text); n += 8 {
+		t := text[n : n+8]
+		if s[t[0]]&s[t[1]]&s[t[2]]&s[t[3]]&s[t[4]]&s[t[5]]&s[t[6]]&s[t[7]] == 0 {
+			break
 		}
 	}
-	return len(text)
+	for n < len(text) && s[text[n]] != 0 {
+		n++
+	}
+	return n
 }
 
 // compilePattern takes package regexp for whatever is no chain.
@@ -182,7 +187,7 @@ func ascii(pairs []rune) (*set, bool) {
 			return nil, false
 		}
 		for c := pairs[i]; c <= pairs[i+1]; c++ {
-			s[c] = true
+			s[c] = 1
 		}
 	}
 	return s, true

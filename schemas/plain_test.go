@@ -345,7 +345,9 @@ func drawValue(t *rapid.T, depth int) any {
 		return rapid.Bool().Draw(t, "bool")
 	case 2:
 		return rapid.SampledFrom([]float64{-2, -1, 0, 0.5, 1, 2, 1e14, 1e15, 1e16, 1e30}).Draw(t, "number")
-	case 3, 4:
+	case 3:
+		return rapid.SampledFrom([]string{"", "a", "true", "null", "1"}).Draw(t, "word")
+	case 4:
 		return rapid.StringOfN(rapid.RuneFrom([]rune("abcä")), 0, 3, -1).Draw(t, "string")
 	case 5:
 		array := []any{}
