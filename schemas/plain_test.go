@@ -254,6 +254,73 @@ func everyChange(doc, value any, after func()) {
 	}
 }
 
+// Each keyword, with documents that its schema takes, that it refuses, and that are left to it.
+func TestPlainOfEachKeyword(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][3]string{ // documents by spaces
+		`true`:                                            {`1 {} null`, ``, `0.5 1e2 {"a":1,"a":2}`},
+		`false`:                                           {``, `1 {} null`, `0.5`},
+		`{"type":"string"}`:                               {`"" "a"`, `1 true null [] {}`, `0.5`},
+		`{"type":["null","object"]}`:                      {`null {}`, `"null" false 1 []`, ``},
+		`{"type":"boolean"}`:                              {`true false`, `"true" null 0`, ``},
+		`{"type":"integer"}`:                              {`0 -7 999999999999999`, `"1"`, `1.0 1e3 -0 1000000000000000`},
+		`{"type":"number"}`:                               {`1`, `true`, `0.5`},
+		`{"const":"true"}`:                                {`"true" "\u0074rue"`, `true "True"`, ``},
+		`{"const":true}`:                                  {`true`, `"true" false`, ``},
+		`{"const":null}`:                                  {`null`, `"null" false`, ``},
+		`{"const":1}`:                                     {`1`, `2 "1" true`, `1.0`},
+		`{"const":1.0}`:                                   {``, ``, `1 2`},
+		`{"const":[]}`:                                    {``, ``, `[] 2`},
+		`{"enum":["a",1,null]}`:                           {`"a" 1 null`, `"1" "null" 2 [] {}`, ``},
+		`{"enum":["a",{}]}`:                               {``, ``, `"a" "b" {}`},
+		`{"minLength":2,"maxLength":3}`:                   {`"ab" "äöü" "\u00e4\u00e4" 1`, `"a" "ä" "abcd" "äöüä"`, ``},
+		`{"pattern":"^[ab]+$"}`:                           {`"ab" "\u0061" 1`, `"" "abc"`, ``},
+		`{"format":"uuid"}`:                               {`"0193762e-5b7a-7c61-9d2f-3a4b5c6d7e8f" 1 null`, `"" "x"`, ``},
+		`{"minimum":-1,"maximum":3}`:                      {`-1 0 3 "a"`, `-2 4`, `0.5`},
+		`{"maximum":100000000000000000000}`:               {``, ``, `1`},
+		`{"minimum":0.5}`:                                 {``, ``, `1`},
+		`{"exclusiveMinimum":0}`:                          {``, ``, `1 "a"`},
+		`{"required":["a"]}`:                              {`{"a":1} {"a":null,"b":1} []`, `{} {"b":1}`, ``},
+		`{"properties":{"a":{"type":"string"}}}`:          {`{} {"a":"x"} {"b":1}`, `{"a":1} {"c":1,"b":2,"a":3}`, `{"a":"x","a":"x"}`},
+		`{"additionalProperties":false}`:                  {`{} 1`, `{"a":1}`, ``},
+		`{"additionalProperties":{"type":"null"}}`:        {`{} {"a":null}`, `{"a":1}`, ``},
+		`{"required":["a"],"additionalProperties":false}`: {``, `{} {"a":1}`, ``},
+		`{"properties":{"a":{},"b":{},"c":false},"required":["a","b"],"additionalProperties":false}`: {
+			`{"a":1,"b":2} {"b":1,"a":2}`, `{"a":1} {"b":1} {"b":1,"c":1,"a":2} {"b":1,"d":1,"a":2}`, ``},
+		`{"propertyNames":{"maxLength":1}}`:                                {`{} {"a":1} {"\u00e4":1} "ab"`, `{"ab":1}`, ``},
+		`{"minProperties":1,"maxProperties":2}`:                            {`{"a":1} {"b":{"c":1,"d":2}} 1`, `{} {"a":1,"b":2,"c":3}`, ``},
+		`{"items":{"type":"null"}}`:                                        {`[] [null,null] {"a":1}`, `[1] [null,[]]`, ``},
+		`{"minItems":1,"maxItems":2}`:                                      {`[1] [[1,2,3],2] {}`, `[] [1,2,3]`, ``},
+		`{"uniqueItems":true}`:                                             {`[] ["a"] ["a","b"]`, `["a","b","a"] ["a","\u0061"]`, `[1,2] ["a",1]`},
+		`{"allOf":[{"minLength":1},{"maxLength":1}]}`:                      {`"a"`, `"" "ab"`, ``},
+		`{"anyOf":[{"type":"null"},{"minLength":2}]}`:                      {`null "ab" 1`, `"a"`, ``},
+		`{"anyOf":[{"type":"null"},{"contains":{}}]}`:                      {`null`, ``, `[] [1]`},
+		`{"not":{"type":"string"}}`:                                        {`1 null`, `"a"`, ``},
+		`{"not":{"contains":{}}}`:                                          {``, ``, `[] 1`},
+		`{"if":{"type":"string"},"then":{"const":"a"},"else":{"const":1}}`: {`"a" 1`, `"b" 2 null`, ``},
+		`{"if":{"type":"string"},"then":{"const":"a"}}`:                    {`"a" 1 null`, `"b"`, ``},
+		`{"if":{"contains":{}},"then":false}`:                              {``, ``, `[] 1`},
+		`{"then":false}`:                                                   {`1`, ``, ``},
+		`{"$ref":"#/$defs/a","maxLength":1,"$defs":{"a":{"minLength":1}}}`: {`"a"`, `"" "ab"`, ``},
+		`{"oneOf":[{}]}`:                                                   {``, ``, `1`},
+		`{"dependentRequired":{"a":["b"]}}`:                                {``, ``, `{}`},
+		`{"prefixItems":[{}]}`:                                             {``, ``, `[]`},
+		`{"patternProperties":{"a":false}}`:                                {``, ``, `{} {"a":1}`},
+	} {
+		whole, err := compileText([]byte(text))
+		require.NoError(t, err, text)
+		both := schema{whole, plainOf(whole, map[*jsonschema.Schema]*plain{})}
+		for i, documents := range want {
+			for _, data := range strings.Fields(documents) {
+				agree(t, both, []byte(data))
+				takes, sure := new(judge).judges(both.plain, []byte(data))
+				require.Equal(t, i < 2, sure, "%s of %s", text, data)
+				require.Equal(t, i == 0, takes && sure, "%s of %s", text, data)
+			}
+		}
+	}
+}
+
 // Schemas of every keyword that plain knows, and some that it doesn't, made at random: where it is sure, it is right.
 func TestPlainOfAnySchema(t *testing.T) {
 	t.Parallel()
