@@ -97,7 +97,7 @@ func TestPlainSaysWhatTheSchemaSays(t *testing.T) {
 	for _, e := range allExamples(t, c, "valid") {
 		var doc any
 		require.NoError(t, jsonv2.Unmarshal(e.data, &doc))
-		for _, value := range []any{nil, true, "", "individual", 1.0, 0.5, []any{}, []any{"x"}, map[string]any{}, map[string]any{"x": "y"}} {
+		for _, value := range []any{nil, true, "individual", 1.0, []any{"x"}, map[string]any{"x": "y"}} {
 			everyChange(doc, value, func() {
 				data, err := json.Marshal(doc)
 				require.NoError(t, err)
