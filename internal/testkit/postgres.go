@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -67,13 +69,16 @@ func startProcess() (*pgserver.Server, error) {
 		}
 		process.server, process.err = pgserver.Start(context.Background(), pgserver.Config{
 			DataDir:      filepath.Join(process.dir, "postgres"),
-			Settings:     map[string]string{"max_connections": "200"},
+			Settings:     map[string]string{"max_connections": strconv.Itoa(connections())},
 			StartTimeout: 2 * time.Minute, // a busy machine is no failure
 			UnsafeNoSync: true,
 		})
 	})
 	return process.server, process.err
 }
+
+// connections are enough for as many tests as run at once, each with the pools of a whole Iris.
+func connections() int { return min(max(200, 50*runtime.GOMAXPROCS(0)), 1000) }
 
 // Database is one of its own on the process's server.
 type Database struct {
