@@ -17,12 +17,12 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"iris.example/iris/identity"
+	"iris.example/iris/internal/testkit"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testkit.MainWithoutLeaks(m) }
 
 func TestGoodTokens(t *testing.T) {
 	t.Parallel()

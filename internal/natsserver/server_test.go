@@ -18,15 +18,15 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
 	"iris.example/iris/internal/natsserver"
+	"iris.example/iris/internal/testkit"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testkit.MainWithoutLeaks(m) }
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 func config(t *testing.T) natsserver.Config {
 	t.Helper()

@@ -16,9 +16,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"iris.example/iris/internal/pgserver"
+	"iris.example/iris/internal/testkit"
 )
 
 const childEnv = "IRIS_PGSERVER_TEST_CHILD"
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 		beParent(dir)
 		return
 	}
-	goleak.VerifyTestMain(m)
+	testkit.MainWithoutLeaks(m)
 }
 
 // beParent starts a server, says its pid and waits to be killed.
