@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
@@ -88,6 +89,18 @@ func TestFollowerLivesThroughTheLossOfALeader(t *testing.T) {
 		}
 		c.StartNode(t, leader)
 	}
+}
+
+// A stream's first leader may be longer in coming than a request waits: whoever founds asks again, and finds what was made.
+func TestFoundingOutlastsAnElection(t *testing.T) {
+	t.Parallel()
+	c := natscluster.Start(t, natscluster.Config{})
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	hurried, err := log.New(c.ConnectProvisioner(t), log.Config{Replicas: 3, ReadTimeout: 20 * time.Millisecond})
+	require.NoError(t, err)
+	require.NoError(t, hurried.CreateOrganisation(ctx, "acme"))
+	require.NoError(t, founder(t, c).OpenOrganisation(ctx, "acme"))
 }
 
 // Leaders step down and nodes go while many write: what was acknowledged is there once, in its order, and what wasn't is there

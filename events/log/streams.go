@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -80,6 +81,10 @@ func (l *JetStream) CreateInbox(ctx context.Context) error {
 	return l.create(ctx, l.inboxStream())
 }
 
+// creating is how long a stream may take to be made. On several nodes the answer waits for its first leader, and an election that is
+// lost on a busy machine takes up to nine seconds before the next.
+const creating = 30 * time.Second
+
 // create asks pedantically: the server may refuse, but not quietly make something else of it.
 func (l *JetStream) create(ctx context.Context, want jetstream.StreamConfig) error {
 	request := struct {
@@ -88,6 +93,9 @@ func (l *JetStream) create(ctx context.Context, want jetstream.StreamConfig) err
 	}{want, true}
 	var created streamInfo
 	err := l.api(ctx, "STREAM.CREATE."+want.Name, request, &created)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return l.outlast(ctx, want, func(ctx context.Context) { _ = l.api(ctx, "STREAM.CREATE."+want.Name, request, &created) })
+	}
 	if code(err) == codeStreamNameInUse { // with another configuration
 		return l.open(ctx, want)
 	}
@@ -95,6 +103,23 @@ func (l *JetStream) create(ctx context.Context, want jetstream.StreamConfig) err
 		return fmt.Errorf("create stream %s: %w", want.Name, err)
 	}
 	return compare(want, created.Config)
+}
+
+// outlast looks for a stream whose making nobody answered, and asks for it again while it isn't there. What such a repetition hears
+// counts for nothing: the cluster may answer it before the stream is there.
+func (l *JetStream) outlast(ctx context.Context, want jetstream.StreamConfig, again func(context.Context)) error {
+	ctx, cancel := context.WithTimeout(ctx, creating)
+	defer cancel()
+	for {
+		err := l.open(ctx, want)
+		if err == nil || errors.Is(err, ErrDrift) || ctx.Err() != nil {
+			return err
+		}
+		if errors.Is(err, ErrMissingStream) {
+			again(ctx)
+		}
+		rest(ctx, silence)
+	}
 }
 
 func (l *JetStream) open(ctx context.Context, want jetstream.StreamConfig) error {
