@@ -56,6 +56,9 @@ const (
 	// snapshotShare: of a long book as much as a sixteenth lies between two, or all that is written of it would grow with its square.
 	snapshotShare = 16
 
+	// writtenHere: a book of up to so many times SnapshotEvery is written down by whoever committed last, in at most 4 ms.
+	writtenHere = 4
+
 	snapshotPatience = 5 * time.Second // a cold load waits no longer for the store
 	snapshotWork     = time.Minute     // what making one may take
 )
@@ -236,8 +239,9 @@ func (k *kept[S]) standsAt(a events.Aggregate, m eventlog.Message) bool {
 	return err == nil && commit.Aggregate == a && commit.Version == k.Version
 }
 
-// keep has a snapshot made when it is time. b.mu is held, and no command waits: the first of a small book is written down here, which
-// takes microseconds, and a long book is folded apart. If another is being made the next commit asks again.
+// keep has a snapshot made when it is time. b.mu is held, so a long book is folded apart. A shorter one is written down here: that takes
+// 2 to 4 µs for each of its commits, where to load and fold the newest 256 of them apart took 25 ms from everybody else's processor, an
+// eighth of what steady writers used. If another is being made the next commit asks again.
 func (r *Runner[S, C]) keep(org string, a events.Aggregate, b *book[S]) {
 	k := r.keeper
 	if k == nil || !b.bare && b.version < b.saved+max(r.cfg.SnapshotEvery, b.version/snapshotShare) {
@@ -249,7 +253,7 @@ func (r *Runner[S, C]) keep(org string, a events.Aggregate, b *book[S]) {
 		return
 	}
 	var made *written
-	if b.bare && b.version <= r.cfg.SnapshotEvery {
+	if b.version <= writtenHere*r.cfg.SnapshotEvery {
 		made = r.write(b)
 	}
 	b.bare, b.saved = false, b.version // asked for: if it fails, the next is tried when it would have been time again
