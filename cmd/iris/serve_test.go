@@ -450,12 +450,11 @@ func (d *deployment) drains(stopping, stays *part) {
 	group.Wait()
 	require.NotEmpty(d.t, acknowledged)
 	for id := range acknowledged {
-		a := stays.ask("assistant", "GET", "/v1/proposals/"+id, "")
-		if a.status == http.StatusNotFound { // not visible yet
-			require.Eventually(d.t, func() bool {
-				a, err := stays.try("assistant", "GET", "/v1/proposals/"+id, "", "")
-				return err == nil && a.status == 200
-			}, 30*time.Second, 50*time.Millisecond)
-		}
+		var a httpAnswer
+		require.Eventually(d.t, func() bool { // it may not be visible yet, and so many may not be asked for at once
+			var err error
+			a, err = stays.try("assistant", "GET", "/v1/proposals/"+id, "", "")
+			return err == nil && a.status == 200
+		}, time.Minute, 50*time.Millisecond, "%v", &a)
 	}
 }
