@@ -2,6 +2,7 @@ package acts
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"iris.example/iris/aggregates"
@@ -139,7 +140,8 @@ func ClaimCommand(org, producer, claim string) events.ID {
 	return events.CommandID(org, producer, claim)
 }
 
-// concerned is the member that an assistant's call concerns: the token's. Only a service without a member may name one.
+// concerned is the member that an assistant's call concerns: the token's. Only a service without a member may name one. Whoever
+// comes with a member is told nothing of anybody else, not even whether there is one.
 func (a *Acts) concerned(ctx context.Context, c Caller, named *MemberRef) (events.ID, error) {
 	if named == nil {
 		if c.Member == "" {
@@ -148,13 +150,10 @@ func (a *Acts) concerned(ctx context.Context, c Caller, named *MemberRef) (event
 		return c.Member, nil
 	}
 	id, err := a.named(ctx, c.Organisation, c.Principal.Issuer, *named)
-	if err != nil {
-		return "", err
-	}
-	if c.Member != "" && id != c.Member {
+	if c.Member != "" && (errors.Is(err, ErrNotFound) || err == nil && id != c.Member) {
 		return "", fmt.Errorf("the body names another member than the credential: %w", ErrClaimMismatch)
 	}
-	return id, nil
+	return id, err
 }
 
 func (a *Acts) named(ctx context.Context, org, issuer string, ref MemberRef) (events.ID, error) {

@@ -317,6 +317,9 @@ func (b *bundle) badIdentity() map[string]bad {
 	return map[string]bad{
 		"another member":                  {post("/v1/proposals", assistant, proposal("member", `{"id":`+ben+`}`)), 403, "claim_mismatch"},
 		"another member by subject":       {post("/v1/proposals", assistant, proposal("member", `{"subject":"ben"}`)), 403, "claim_mismatch"},
+		"a member's, of nobody":           {post("/v1/proposals", assistant, proposal("member", `{"id":`+nobody+`}`)), 403, "claim_mismatch"},
+		"a member's, of elsewhere":        {post("/v1/proposals", assistant, proposal("member", `{"id":`+abroad+`}`)), 403, "claim_mismatch"},
+		"a member's, of no subject":       {post("/v1/proposals", assistant, proposal("member", `{"subject":"zoe"}`)), 403, "claim_mismatch"},
 		"a member of elsewhere":           {post("/v1/proposals", permitted, proposal("member", `{"id":`+abroad+`}`)), 404, "not_found"},
 		"a member that isn't":             {post("/v1/proposals", permitted, proposal("member", `{"id":`+nobody+`}`)), 404, "not_found"},
 		"a subject that isn't":            {post("/v1/proposals", permitted, proposal("member", `{"subject":"zoe"}`)), 404, "not_found"},
@@ -328,6 +331,7 @@ func (b *bundle) badIdentity() map[string]bad {
 		"recall by a client of none":      {post("/v1/recall", unregistered, question("consumer", "null")), 403, "claim_mismatch"},
 		"another consumer":                {post("/v1/recall", assistant, question("consumer", `"veritas"`)), 403, "claim_mismatch"},
 		"recall of another member":        {post("/v1/recall", assistant, question("member", ben)), 403, "claim_mismatch"},
+		"recall of nobody by a member":    {post("/v1/recall", assistant, question("member", nobody)), 403, "claim_mismatch"},
 		"recall in another tenant":        {post("/v1/recall", assistant, question("tenantId", `"north"`)), 403, "claim_mismatch"},
 		"recall by a service":             {post("/v1/recall", plain, question("member", ben)), 403, "permission_missing"},
 		"recall of a member of elsewhere": {post("/v1/recall", permitted, question("member", abroad)), 404, "not_found"},
