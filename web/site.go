@@ -6,12 +6,14 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"html/template"
 	"io/fs"
 	"net/http"
 	"net/url"
 	"path"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -94,6 +96,7 @@ func (s *Site) Handler() http.Handler {
 	for _, route := range Routes() {
 		mux.HandleFunc(strings.TrimSpace(route.Method+" "+route.Pattern), func(w http.ResponseWriter, r *http.Request) {
 			v := &visit{site: s, w: w, r: r, route: route}
+			defer v.recovered()
 			if route.Who == Member && !v.identify() {
 				return
 			}
@@ -106,7 +109,7 @@ func (s *Site) Handler() http.Handler {
 		v.message(&problem{Status: http.StatusForbidden, Code: "cross_site_request", What: "Nothing was done.",
 			Why: "The request came from another site.", Next: "Open the page here and try again."})
 	}))
-	return guarded(guard.Handler(mux))
+	return s.guarded(guard.Handler(mux))
 }
 
 const contentSecurityPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; " +
@@ -114,7 +117,7 @@ const contentSecurityPolicy = "default-src 'none'; style-src 'self'; img-src 'se
 
 // guarded sets what every answer carries. The referrer policy can't be no-referrer: browsers would then send "Origin: null" with
 // our own forms, which the cross-site check must refuse.
-func guarded(next http.Handler) http.Handler {
+func (s *Site) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", contentSecurityPolicy)
@@ -123,6 +126,9 @@ func guarded(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
+		if s.cfg.Secure {
+			h.Set("Strict-Transport-Security", "max-age=31536000")
+		}
 		next.ServeHTTP(w, r)
 	})
 }
@@ -172,6 +178,21 @@ func (v *visit) render(code int, name string, data any) {
 	v.w.WriteHeader(code)
 	_, _ = v.w.Write(out.Bytes()) // a caller that hung up
 }
+
+// recovered answers for what panicked. The log has its type and where it was: its words may be anyone's.
+func (v *visit) recovered() {
+	panicked := recover()
+	if panicked == nil {
+		return
+	}
+	if panicked == http.ErrAbortHandler {
+		panic(panicked)
+	}
+	v.site.cfg.Logger.Error("page panicked", "route", v.route.Pattern, "type", fmt.Sprintf("%T", panicked), "stack", string(debug.Stack()))
+	v.message(describe(errPanicked))
+}
+
+var errPanicked = errors.New("panicked")
 
 // message is a page that says only what went wrong.
 func (v *visit) message(p *problem) {
