@@ -227,10 +227,8 @@ func (v *visit) acceptance(form url.Values) (acts.Acceptance, *problem) {
 // consentRefs are the ticked consents, under the terms that the form showed.
 func consentRefs(form url.Values) []acts.ConsentRef {
 	var refs []acts.ConsentRef
-	for _, key := range form["consent"] {
-		refs = append(refs, acts.ConsentRef{
-			Key: events.ConsentKey(key), TermsID: form.Get("termsId"), TermsVersion: form.Get("termsVersion"),
-		})
+	for _, key := range keysOf(form["consent"]) {
+		refs = append(refs, acts.ConsentRef{Key: key, TermsID: form.Get("termsId"), TermsVersion: form.Get("termsVersion")})
 	}
 	return refs
 }

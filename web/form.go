@@ -17,16 +17,24 @@ const maxForm = 256 << 10
 func (v *visit) form() (url.Values, *problem) {
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
 	if err := v.r.ParseForm(); err != nil {
-		return nil, &problem{Status: http.StatusBadRequest, Code: "form_malformed", What: "Nothing was done.",
-			Why: "The form can't be read, or it is too long.", Next: "Go back and send it again."}
+		return nil, unreadable()
 	}
 	form := v.r.PostForm
-	for _, values := range form {
-		for i := range values {
-			values[i] = strings.ReplaceAll(values[i], "\r\n", "\n")
+	for name, values := range form {
+		for i, value := range values {
+			text, err := boundary.Text(name, value)
+			if err != nil {
+				return nil, unreadable()
+			}
+			values[i] = strings.ReplaceAll(text, "\r\n", "\n")
 		}
 	}
 	return form, nil
+}
+
+func unreadable() *problem {
+	return &problem{Status: http.StatusBadRequest, Code: "form_malformed", What: "Nothing was done.",
+		Why: "The form can't be read, or it is too long.", Next: "Go back and send it again."}
 }
 
 // command reads a form that asks for an act: its Idempotency-Key makes a double submit do one thing.

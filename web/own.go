@@ -49,10 +49,11 @@ func (v *visit) own(code int, refused *sent) {
 	v.render(code, "new", data)
 }
 
+// keysOf are the consents that a form names, each once: there are only so many, however long the form.
 func keysOf(values []string) []events.ConsentKey {
 	var keys []events.ConsentKey
 	for _, value := range values {
-		if key := events.ConsentKey(value); key.Valid() {
+		if key := events.ConsentKey(value); key.Valid() && !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"iris.example/iris/acts"
 	"iris.example/iris/aggregates/rolememory"
+	"iris.example/iris/boundary"
 	"iris.example/iris/events"
 	"iris.example/iris/identity"
 	"iris.example/iris/screening"
@@ -157,13 +158,14 @@ func (v *visit) curate() {
 	if !ok {
 		return
 	}
-	if !v.readsRoles() {
+	role := v.r.PathValue("role")
+	if !v.readsRoles() || boundary.Slug("role", role) != nil {
 		v.nothingHere()
 		return
 	}
 	var curated acts.Curated
 	var err error
-	answer, role := form.Get("answer"), v.r.PathValue("role")
+	answer := form.Get("answer")
 	request.Route += " " + answer
 	switch answer {
 	case "accept":

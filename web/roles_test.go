@@ -67,6 +67,11 @@ func TestTwoPeopleMakeAVersion(t *testing.T) {
 	require.NotContains(t, page.body, string(b.members["ann"]), "nobody learns who offered it")
 	require.NotContains(t, ruth.get("/roles").body, "Check the units first.")
 
+	path := between(page.body, `<form method="post" action="/roles/reviewer/`, `"`)
+	form := page.form(t, "/roles/reviewer/"+path)
+	form.Set("answer", "accept")
+	require.Equal(t, http.StatusNotFound, carl.post("/roles/Reviewer.x/"+path, form).status, "no role is called that")
+
 	require.Contains(t, carl.curate(t, "accept").said(), "Accepted.")
 	page = carl.curate(t, "confirm")
 	require.Equal(t, http.StatusForbidden, page.status)
