@@ -9,6 +9,7 @@ package tracing
 
 import (
 	"context"
+	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -62,14 +63,31 @@ func (t Tracer) Continue(ctx context.Context, parent string, step Step, about ..
 
 const traceParent = "traceparent"
 
-// Parent is what the envelope carries on: the span of ctx, or what came from outside where nobody traces.
+// Parent is what the envelope carries on: the span of ctx, or what came from outside where nobody traces. It stands in clear, so
+// what isn't a traceparent is dropped: a broken trace is no reason to refuse, and no place for words.
 func Parent(ctx context.Context, given string) string {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
-		return given
+		return outside(given)
 	}
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)
 	return carrier[traceParent]
+}
+
+// outside is a traceparent of version 00 (W3C Trace Context), or nothing.
+func outside(given string) string {
+	parts := strings.Split(given, "-")
+	if len(parts) != 4 || parts[0] != "00" || !hexOf(parts[1], 32) || !hexOf(parts[2], 16) || !hexOf(parts[3], 2) {
+		return ""
+	}
+	if strings.Trim(parts[1], "0") == "" || strings.Trim(parts[2], "0") == "" {
+		return ""
+	}
+	return given
+}
+
+func hexOf(s string, length int) bool {
+	return len(s) == length && strings.Trim(s, "0123456789abcdef") == ""
 }
 
 // Note adds what is known only later.
