@@ -35,7 +35,7 @@ type Server struct {
 	stopping   bool
 	unwritable atomic.Bool // a stream has refused writes since the last restart
 
-	revoking sync.Mutex // guards keys.revoked and the order of pushes
+	revoking sync.Mutex // guards keys.revoked and the order of pushes, and of them and a restart's broker
 }
 
 // Start returns when clients may connect. ctx bounds the start only.
@@ -93,17 +93,10 @@ func (s *Server) start(ctx context.Context) error {
 
 // run puts a broker on the store.
 func (s *Server) run(ctx context.Context, cfg Config) error {
-	opts, err := cfg.options(s.keys)
+	broker, err := s.configure(cfg)
 	if err != nil {
 		return err
 	}
-	broker, err := server.NewServer(opts)
-	if err != nil {
-		return &Error{Code: ErrStart, Act: "configure NATS on", Input: s.cfg.StoreDir, Cause: err}
-	}
-	s.mu.Lock()
-	s.nats = broker
-	s.mu.Unlock()
 	log := newLogger(s.cfg.Logger)
 	broker.SetLoggerV2(log, false, false, false)
 	go broker.Start()
@@ -113,6 +106,25 @@ func (s *Server) run(ctx context.Context, cfg Config) error {
 		return &Error{Code: ErrStart, Act: "start NATS on", Input: s.address(), Cause: err}
 	}
 	return nil
+}
+
+// configure makes a broker of whoever is revoked by now, in the place of the one before. A revocation comes before both or after
+// both: between them it would be pushed to a broker that ends, and not be known to the next.
+func (s *Server) configure(cfg Config) (*server.Server, error) {
+	s.revoking.Lock()
+	defer s.revoking.Unlock()
+	opts, err := cfg.options(s.keys)
+	if err != nil {
+		return nil, err
+	}
+	broker, err := server.NewServer(opts)
+	if err != nil {
+		return nil, &Error{Code: ErrStart, Act: "configure NATS on", Input: s.cfg.StoreDir, Cause: err}
+	}
+	s.mu.Lock()
+	s.nats = broker
+	s.mu.Unlock()
+	return broker, nil
 }
 
 func (s *Server) address() string {

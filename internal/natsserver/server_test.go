@@ -17,6 +17,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -279,6 +280,31 @@ func TestRevocationCutsOneOffForEver(t *testing.T) {
 	_, err = nats.Connect(s.URL(), nats.UserCredentials(fileA))
 	require.ErrorIs(t, err, nats.ErrAuthorization)
 	propose(t, dial(t, s, bert, fileB), bert)
+}
+
+// TestARevocationMeetsARestart: whichever is first, the broker that runs afterwards lets nobody in who is revoked.
+func TestARevocationMeetsARestart(t *testing.T) {
+	t.Parallel()
+	cfg := config(t)
+	cfg.Port = 0
+	s := start(t, cfg)
+	for range 5 {
+		var revoked []string
+		var acts sync.WaitGroup
+		restarted := make(chan error, 1)
+		go func() { restarted <- s.Restart(context.Background()) }()
+		for range 8 {
+			creds, file := issue(t, s, anna)
+			revoked = append(revoked, file)
+			acts.Go(func() { assert.NoError(t, s.Revoke(creds.PublicKey)) })
+		}
+		acts.Wait()
+		require.NoError(t, <-restarted)
+		for _, file := range revoked {
+			_, err := nats.Connect(s.URL(), nats.UserCredentials(file))
+			require.ErrorIs(t, err, nats.ErrAuthorization)
+		}
+	}
 }
 
 func TestExpiredCredentialsAreRefused(t *testing.T) {
