@@ -84,7 +84,7 @@ func (m *Metrics) begin() {
 }
 
 func kinds() []string {
-	return []string{string(events.AggregateMember), string(events.AggregateOrganisation), string(events.AggregateSession)}
+	return []string{string(events.AggregateMember), string(events.AggregateOrganisation), string(events.AggregateRole), string(events.AggregateSession)}
 }
 
 const (
