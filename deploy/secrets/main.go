@@ -1,4 +1,4 @@
-// Command secrets makes what docker-compose.yml needs that nobody may share: an authority and certificates, NKeys, the key of the
+// Command secrets makes what deploy/compose.yml needs that nobody may share: an authority and certificates, NKeys, the key of the
 // streams' stores, and passwords, in a folder that only its owner can read:
 //
 //	go run ./deploy/secrets .secrets

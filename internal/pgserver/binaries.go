@@ -17,7 +17,7 @@ const minMajor = 15
 
 const choices = "install PostgreSQL 15 or newer (Debian, Ubuntu: apt install postgresql; macOS: brew install postgresql), " +
 	"or point IRIS_POSTGRES_URL at a server, or IRIS_POSTGRES_BIN at a folder with postgres and initdb, " +
-	"or use the docker compose file in deploy/"
+	"or start the PostgreSQL of docker-compose.yml"
 
 // binaries is a folder with postgres and initdb of one major version.
 type binaries struct {
