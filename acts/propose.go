@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+
+	"golang.org/x/text/unicode/norm"
 
 	"iris.example/iris/aggregates"
 	"iris.example/iris/aggregates/member"
@@ -185,16 +188,19 @@ func matches(c Caller, p Proposal) error {
 	return nil
 }
 
+// draft has its references in NFC, as all text of events (spec 9.3): ForgetSource compares them. The words are cleaned by the screening.
 func (p Proposal) draft() member.Draft {
 	d := member.Draft{
 		Tier: p.Tier, Kind: p.Kind, Program: p.Program, Scope: p.Scope, AdapterScope: p.AdapterScope, Category: p.Category,
-		Subject: p.Subject, Body: p.Body, Origin: p.Origin, MultiActor: p.MultiActor, Ref: p.Ref, SourceRefs: p.SourceRefs,
+		Subject: p.Subject, Body: p.Body, Origin: p.Origin, MultiActor: p.MultiActor, Ref: norm.NFC.String(p.Ref),
+		SourceRefs: slices.Clone(p.SourceRefs),
 	}
 	if d.Program == "" {
 		d.Program = events.DefaultProgram
 	}
-	for i := range d.SourceRefs {
-		if d.SourceRefs[i].Turns == nil {
+	for i, ref := range d.SourceRefs {
+		d.SourceRefs[i].Ref = norm.NFC.String(ref.Ref)
+		if ref.Turns == nil {
 			d.SourceRefs[i].Turns = []int{}
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strconv"
 
+	"golang.org/x/text/unicode/norm"
+
 	"iris.example/iris/aggregates/member"
 	"iris.example/iris/events"
 	"iris.example/iris/runner"
@@ -16,9 +18,10 @@ type Swept struct {
 	ForgetAt         *events.Time
 }
 
-// ForgetSource forgets everything that came from a source: a conversation, a document, an event. Drafts from it are over.
+// ForgetSource forgets everything that came from a source: a conversation, a document, an event. Drafts from it are over. It is found
+// however its name was composed (NFC).
 func (a *Acts) ForgetSource(ctx context.Context, c Caller, r Request, source string) (Swept, error) {
-	return a.sweep(ctx, c, r, events.Sweep{Kind: events.SweepSource, Source: source})
+	return a.sweep(ctx, c, r, events.Sweep{Kind: events.SweepSource, Source: norm.NFC.String(source)})
 }
 
 // EndNotebook forgets everything that the caller has in a notebook.

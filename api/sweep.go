@@ -1,8 +1,10 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"iris.example/iris/acts"
 	"iris.example/iris/boundary"
@@ -32,7 +34,8 @@ type sweptAnswer struct {
 	ForgetAt  *events.Time `json:"forgetAt"`
 }
 
-const maxRef = 256
+// maxRef is the longest that sourceRefs hold (vocabulary.schema.json), with its kind and a colon, in code points.
+const maxRef = 64 + 1 + 512
 
 func sourceParameter() Parameter {
 	return Parameter{
@@ -57,8 +60,8 @@ func notebookParameter() Parameter {
 }
 
 func refParameter(name, value string) error {
-	if value == "" || len(value) > maxRef {
-		return badParameter(name, "is not 1 to 256 bytes long")
+	if value == "" || utf8.RuneCountInString(value) > maxRef {
+		return badParameter(name, fmt.Sprintf("is not 1 to %d characters long", maxRef))
 	}
 	_, err := boundary.Text(name, value)
 	return err

@@ -3,7 +3,9 @@ package api_test
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -55,6 +57,22 @@ func TestForgetEverythingFromASource(t *testing.T) {
 		b.refused(remove(path, ada), http.StatusBadRequest, "invalid_parameter")
 	}
 	require.NotContains(t, b.logged.String(), "canary-5e")
+}
+
+// A source is found however its name was composed, and however long it may be.
+func TestForgetASourceByAnyNameOfIt(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ada := b.member(acme, "ada")
+	long := strings.Repeat("\u00e9", 512)
+	for proposed, asked := range map[string]string{
+		"re\u0301sume\u0301-1": "r\u00e9sum\u00e9-1", "caf\u00e9-2": "cafe\u0301-2", long: "conversation:" + long,
+	} {
+		b.own(ada, "body", quoted("Of "+asked[:4]+"."), "sourceRefs", `[{"kind":"conversation","ref":`+quoted(proposed)+`}]`)
+		swept := into[map[string]any](b, b.ok(remove("/v1/me/memory?source_ref="+url.QueryEscape(asked), ada)))
+		require.EqualValues(t, 1, swept["memories"], asked)
+	}
+	b.refused(remove("/v1/me/memory?source_ref="+strings.Repeat("x", 578), ada), http.StatusBadRequest, "invalid_parameter")
 }
 
 func TestANotebookEnds(t *testing.T) {
