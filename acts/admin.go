@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"golang.org/x/text/unicode/norm"
+
 	"iris.example/iris/aggregates"
 	"iris.example/iris/aggregates/member"
 	"iris.example/iris/aggregates/organisation"
@@ -193,7 +195,7 @@ func (a *Acts) Change(ctx context.Context, c Caller, r Request, in Membership) (
 	case id == "" && in.Action != member.ActionStart:
 		return Belonging{}, fmt.Errorf("member: %w", ErrNotFound)
 	case id == "":
-		if id, err = a.register(ctx, c, r, actor, in.Subject, in.DisplayName); err != nil {
+		if id, err = a.register(ctx, c, r, actor, in.Subject, norm.NFC.String(in.DisplayName)); err != nil {
 			return Belonging{}, err
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/text/unicode/norm"
+
 	"iris.example/iris/aggregates/member"
 	"iris.example/iris/events"
 	"iris.example/iris/projections/belonging"
@@ -38,7 +40,7 @@ func (a *Acts) Enrol(ctx context.Context, c Caller, r Request, in Enrolment) (En
 	}
 	name := ""
 	if in.DisplayName != nil {
-		name = *in.DisplayName
+		name = norm.NFC.String(*in.DisplayName)
 	}
 	id, err := a.register(ctx, c, r, actor, in.Subject, name)
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -159,16 +161,19 @@ func (a *API) enrol(c *call) (answer, error) {
 	return answer{position: done.Position, body: enrolledAnswer{done.MemberID, done.Created}}, err
 }
 
-// isName keeps control characters and the like out of the directory.
+// isName keeps control characters out of the directory.
 func isName(subject string, name *string) error {
-	if _, err := boundary.Text("subject", subject); err != nil {
-		return err
+	if strings.ContainsFunc(subject, unicode.IsControl) {
+		return controls("/subject")
 	}
-	if name == nil {
-		return nil
+	if name != nil && strings.ContainsFunc(*name, unicode.IsControl) {
+		return controls("/displayName")
 	}
-	_, err := boundary.Text("displayName", *name)
-	return err
+	return nil
+}
+
+func controls(pointer string) error {
+	return &boundary.Error{Code: boundary.InvalidText, Pointer: pointer, Detail: "a control character"}
 }
 
 func (a *API) people(c *call) (answer, error) {

@@ -42,6 +42,12 @@ func TestWhoBelongsWhere(t *testing.T) {
 	again := into[map[string]any](b, b.ok(put("/v1/admin/members", admin, `{"subject":"dora","displayName":"Dora Lee"}`)))
 	require.Equal(t, map[string]any{"memberId": dora, "created": false}, again)
 
+	b.refused(put("/v1/admin/members", admin, `{"subject":"do\u000ara"}`), http.StatusBadRequest, "invalid_text")
+	b.refused(put("/v1/admin/members", admin, `{"subject":"dora","displayName":"Dora\u001b[2J"}`), http.StatusBadRequest, "invalid_text")
+	b.ok(put("/v1/admin/members", admin, `{"subject":"dora","displayName":"Dora Le\u0301e"}`))
+	require.Equal(t, "Dora L\u00e9e", *into[person](b, b.ok(get("/v1/admin/members/"+dora, admin))).DisplayName)
+	b.ok(put("/v1/admin/members", admin, `{"subject":"dora","displayName":"Dora Lee"}`))
+
 	b.ok(put("/v1/admin/programs/atlas", admin, ""))
 	b.ok(put("/v1/admin/programs/atlas", admin, ""))
 	b.ok(put("/v1/admin/roles/reviewer", admin, ""))
