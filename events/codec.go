@@ -211,12 +211,6 @@ type ManyWarmer interface {
 	WarmAll(ctx context.Context, org string, members, rows []ID) error
 }
 
-// DecodeEach decodes commits of whatever aggregates of an organisation, as Decode does each, and fetches their keys in one trip
-// where the vault can. What can't be fetched together is asked for one by one, and says there what is wrong with it.
-func (c Codec) DecodeEach(ctx context.Context, bodies []Stored) []Opened {
-	return c.OpenEach(ctx, ReadEach(bodies))
-}
-
 // ReadEach reads commits as Read does, for one or more readers to open.
 func ReadEach(bodies []Stored) []Opened {
 	read := make([]Opened, len(bodies))
@@ -227,9 +221,10 @@ func ReadEach(bodies []Stored) []Opened {
 	return read
 }
 
-// OpenEach opens what was read, and returns what came of it to this reader. Readers of the same commits come one after another:
-// they share the events, in which a field stands open for all once it is; what one of them couldn't open is nothing to another that
-// doesn't need it.
+// OpenEach opens what was read, of whatever aggregates of an organisation, and returns what came of it to this reader. Keys are
+// fetched in one trip where the vault can; what can't be fetched together is asked for one by one, and says there what is wrong with
+// it. Readers of the same commits come one after another: they share the events, in which a field stands open for all once it is;
+// what one of them couldn't open is nothing to another that doesn't need it.
 func (c Codec) OpenEach(ctx context.Context, read []Opened) []Opened {
 	c.warm(ctx, read)
 	opened := slices.Clone(read)
