@@ -28,7 +28,7 @@ type Inbox struct {
 	log     *JetStream
 	durable string
 
-	// Owned by the goroutine in Next.
+	// Of whoever is in Next or Close: one at a time.
 	messages jetstream.MessagesContext // nil: none
 }
 
@@ -112,7 +112,7 @@ func rest(ctx context.Context, pause time.Duration) {
 	}
 }
 
-// Close lets go of the claims that lie ready; they come again after their wait. The durable stays.
+// Close lets go of the claims that lie ready; they come again after their wait. The durable stays. No Next may be under way.
 func (in *Inbox) Close() {
 	if in.messages != nil {
 		in.messages.Stop()

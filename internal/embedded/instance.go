@@ -324,11 +324,11 @@ func (i *Instance) Stop(ctx context.Context) error {
 	if i.stopWorkers != nil {
 		i.stopWorkers()
 	}
-	if i.inbox != nil {
-		i.inbox.Close()
-	}
 	if i.workers != nil {
 		all = append(all, i.workers.Wait())
+	}
+	if i.inbox != nil { // which is its worker's until that has ended
+		i.inbox.Close()
 	}
 	if i.rooms != nil {
 		i.rooms.Close()

@@ -264,10 +264,10 @@ func (p *Process) Stop(ctx context.Context) error {
 		all = append(all, p.server.Shutdown(ctx))
 	}
 	p.stopWorkers()
-	if p.inbox != nil {
+	all = append(all, p.workers.Wait())
+	if p.inbox != nil { // which is its worker's until that has ended
 		p.inbox.Close()
 	}
-	all = append(all, p.workers.Wait())
 	if p.rooms != nil {
 		p.rooms.Close()
 	}
