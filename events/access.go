@@ -35,7 +35,7 @@ type RecallAsk struct {
 // RecallFindings are what the gates found. A reason tells something of the person, so the counts are sealed with the rest.
 type RecallFindings struct {
 	SuppressionCounts map[string]int  `json:"suppressionCounts"`
-	Verdicts          []RecallVerdict `json:"verdicts"`
+	Verdicts          []RecallVerdict `json:"verdicts"`   // by id; fewer than were evaluated where not all fit, which a replay finds again
 	Rationales        []string        `json:"rationales"` // one per returned entry, in order
 }
 

@@ -112,7 +112,9 @@ func (s *Service) Prove(ctx context.Context, org string, envelope *events.Recall
 	result := resolve(book, request, defined, envelope.At)
 	proof.Returned, proof.Evaluated = result.ReturnedIDs, result.EvaluatedCount
 
-	found, err := envelope.Findings.Recommit("findings", findings(result))
+	again := findings(result)
+	again.Verdicts = fewer(again.Verdicts, len(envelope.Findings.Plain.Verdicts))
+	found, err := envelope.Findings.Recommit("findings", again)
 	if err != nil {
 		return proof, err
 	}

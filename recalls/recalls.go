@@ -273,7 +273,39 @@ func describe(envelope *events.RecallResolved, result recall.Result) {
 	envelope.EvaluatedCount = result.EvaluatedCount
 	envelope.ReturnedIDs = result.ReturnedIDs
 	envelope.Entries = recalled(result)
-	envelope.Findings = events.Hide(findings(result))
+	found := findings(result)
+	found.Verdicts = fewer(found.Verdicts, mostVerdicts-verdictsOfEntry*len(result.Entries))
+	envelope.Findings = events.Hide(found)
+}
+
+// An envelope is one message. Beside its question it holds so many verdicts of the longest reason, less what each entry takes.
+const (
+	mostVerdicts    = 1200
+	verdictsOfEntry = 10
+)
+
+// fewer leaves verdicts out of a record that would not fit, in the order of the ids from some point on: a replay finds them again.
+// What was said, and what the screening of that day left out, stays.
+func fewer(all []events.RecallVerdict, most int) []events.RecallVerdict {
+	if len(all) <= most {
+		return all
+	}
+	stays := func(v events.RecallVerdict) bool { return v.Returned || v.Reason == recall.ReasonInjectionSuspected }
+	for _, v := range all {
+		if stays(v) {
+			most--
+		}
+	}
+	kept := []events.RecallVerdict{}
+	for _, v := range all {
+		switch {
+		case stays(v):
+			kept = append(kept, v)
+		case most > 0:
+			kept, most = append(kept, v), most-1
+		}
+	}
+	return kept
 }
 
 func recalled(result recall.Result) []events.RecalledEntry {
