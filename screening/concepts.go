@@ -17,15 +17,17 @@ var conceptsJSON []byte
 // told, a secret, to ask for. A combination is a finding where words for each of its concepts stand close together, in whatever
 // order. That is how a rule holds for a wording, and often for a language, that nobody wrote down.
 //
-// A word that ends in * stands for all that begin so, one that begins with ^ counts at the head of a clause only, where orders stand. A word for disregarding doesn't count behind a word for not: "don't forget the
-// rules" is good advice.
+// A word that ends in * stands for all that begin so, one that begins with ^ counts at the head of a clause only, where orders stand. A
+// word for disregarding doesn't count behind a word for not, "don't forget the rules" is good advice, nor where it is said of somebody
+// else: "why do people ignore the rules" orders nothing. A concept may be named in vain: a password manager asks for no password.
 type lexicon struct {
-	index        *index // of the words
-	combinations []combination
-	concepts     map[string]int
-	negators     []string
-	negatedAfter []string
-	drop         int // the concept that can be negated
+	index            *index // of the words
+	combinations     []combination
+	concepts         map[string]int
+	negators         []string // and words for somebody else, or for thinking of it
+	negatedAfter     []string
+	vain, vainBehind [][]string // by concept: words behind it, and words it stands behind, that make another thing of it
+	drop             int        // the concept that can be negated
 }
 
 type conceptWord struct {
@@ -59,6 +61,9 @@ func newLexicon(data []byte, f *folder, words *gathering) (*lexicon, error) {
 	var doc struct {
 		Negators     string                       `json:"negators"`
 		NegatedAfter string                       `json:"negatedAfter"`
+		Others       string                       `json:"others"`
+		Vain         map[string]string            `json:"vain"`
+		VainBehind   map[string]string            `json:"vainBehind"`
 		Concepts     map[string]map[string]string `json:"concepts"` // by language, words with bars between
 		Combinations []struct {
 			ID     string   `json:"id"`
@@ -71,7 +76,7 @@ func newLexicon(data []byte, f *folder, words *gathering) (*lexicon, error) {
 		return nil, fmt.Errorf("read the concepts: %w", err)
 	}
 	l := &lexicon{concepts: map[string]int{}, drop: -1}
-	l.negators, l.negatedAfter = foldAll(f, strings.Split(doc.Negators, "|")), foldAll(f, strings.Split(doc.NegatedAfter, "|"))
+	l.negators, l.negatedAfter = foldAll(f, strings.Split(doc.Negators+"|"+doc.Others, "|")), foldAll(f, strings.Split(doc.NegatedAfter, "|"))
 	for _, name := range sortedWords(doc.Concepts) {
 		k := len(l.concepts)
 		l.concepts[name] = k
@@ -88,6 +93,13 @@ func newLexicon(data []byte, f *folder, words *gathering) (*lexicon, error) {
 			}
 		}
 	}
+	var err error
+	if l.vain, err = l.byConcept(doc.Vain, f); err != nil {
+		return nil, err
+	}
+	if l.vainBehind, err = l.byConcept(doc.VainBehind, f); err != nil {
+		return nil, err
+	}
 	for _, c := range doc.Combinations {
 		made := combination{id: c.ID, kind: c.Kind, within: c.Within}
 		for _, name := range c.All {
@@ -103,6 +115,18 @@ func newLexicon(data []byte, f *folder, words *gathering) (*lexicon, error) {
 		l.combinations = append(l.combinations, made)
 	}
 	return l, nil
+}
+
+func (l *lexicon) byConcept(lists map[string]string, f *folder) ([][]string, error) {
+	made := make([][]string, len(l.concepts))
+	for name, list := range lists {
+		k, ok := l.concepts[name]
+		if !ok {
+			return nil, fmt.Errorf("read the concepts: %s can be in vain, but isn't there", name)
+		}
+		made[k] = foldAll(f, strings.Split(list, "|"))
+	}
+	return made, nil
 }
 
 func newConceptWord(f *folder, word string, concept int) (string, conceptWord, error) {
@@ -137,9 +161,10 @@ func width(lead byte) int {
 	return 2
 }
 
-// scan calls found for every combination in a reading, where it first stands.
-func (l *lexicon) scan(v view, spots []spot, found func(id string, kind Kind, start, end int)) {
-	hits, seen := l.hits(v.text, spots)
+// scan calls found for every combination in a reading, where it first stands. In an alien reading the short words don't count, nor
+// those of scripts that it leaves as they are.
+func (l *lexicon) scan(v view, spots []spot, alien bool, found func(id string, kind Kind, start, end int)) {
+	hits, seen := l.hits(v.text, spots, alien)
 	for i := range l.combinations {
 		c := &l.combinations[i]
 		if slices.ContainsFunc(c.needs, func(k int) bool { return !seen[k] }) {
@@ -151,7 +176,7 @@ func (l *lexicon) scan(v view, spots []spot, found func(id string, kind Kind, st
 	}
 }
 
-func (l *lexicon) hits(text string, spots []spot) (hits []conceptHit, seen []bool) {
+func (l *lexicon) hits(text string, spots []spot, alien bool) (hits []conceptHit, seen []bool) {
 	seen = make([]bool, len(l.concepts))
 	first := 0
 	for i, s := range spots {
@@ -163,7 +188,10 @@ func (l *lexicon) hits(text string, spots []spot) (hits []conceptHit, seen []boo
 		}
 		from := int(s.from)
 		for _, w := range l.index.told[s.what].concepts {
-			if end, ok := w.at(text, from, int(s.to)); ok && (w.concept != l.drop || !l.negated(text, from, end)) {
+			if alien && (!w.latin || int(s.to)-from < 4) {
+				continue
+			}
+			if end, ok := w.at(text, from, int(s.to)); ok && !l.inVain(w.concept, text, from, end) {
 				hits = append(hits, conceptHit{w.concept, from, end, width(text[from])})
 				seen[w.concept] = true
 			}
@@ -171,6 +199,32 @@ func (l *lexicon) hits(text string, spots []spot) (hits []conceptHit, seen []boo
 	}
 	slices.Reverse(hits[first:])
 	return hits, seen
+}
+
+// inVain: a word for disregarding that is no order, or one that the words beside it make something else of.
+func (l *lexicon) inVain(concept int, text string, from, to int) bool {
+	if concept == l.drop && l.negated(text, from, to) {
+		return true
+	}
+	return l.vain[concept] != nil && beginsWith(text[to:min(len(text), to+24)], l.vain[concept]) ||
+		l.vainBehind[concept] != nil && endsWith(text[max(0, from-24):from], l.vainBehind[concept])
+}
+
+func beginsWith(text string, words []string) bool {
+	text = strings.TrimLeft(text, " -_\n")
+	return slices.ContainsFunc(words, func(word string) bool {
+		rest, ok := strings.CutPrefix(text, word)
+		return ok && (rest == "" || !wordByte(rest[0]) || word[0] >= utf8.RuneSelf)
+	})
+}
+
+// endsWith reports whether text ends with one of words, blanks aside.
+func endsWith(text string, words []string) bool {
+	text = strings.TrimRight(text, " \n")
+	return slices.ContainsFunc(words, func(word string) bool {
+		rest, ok := strings.CutSuffix(text, word)
+		return ok && (rest == "" || !wordByte(rest[len(rest)-1]) || word[0] >= utf8.RuneSelf)
+	})
 }
 
 // at reports whether the word counts where it stands, from … to, and where its finding ends.
@@ -211,13 +265,10 @@ func clauseHead(text string, i int) bool {
 
 var orderly = [...]string{"please", "now", "and", "then", "just", "instead", "simply", "only", "kindly", "must", "y", "e", "et", "und", "ahora", "bitte", "и", "dan", "at"}
 
-// negated: a word for not stands before, or an ending that says so behind.
+// negated: a word for not, or for somebody else, stands before, or an ending that says so behind.
 func (l *lexicon) negated(text string, from, to int) bool {
-	before := strings.TrimRight(text[max(0, from-24):from], " \n")
-	for _, not := range l.negators {
-		if rest, ok := strings.CutSuffix(before, not); ok && (rest == "" || !wordByte(rest[len(rest)-1]) || not[0] >= utf8.RuneSelf) {
-			return true
-		}
+	if endsWith(text[max(0, from-24):from], l.negators) {
+		return true
 	}
 	after := text[to:min(len(text), to+24)]
 	return slices.ContainsFunc(l.negatedAfter, func(ending string) bool { return strings.HasPrefix(after, ending) })

@@ -204,14 +204,14 @@ func (f *folder) fold(s string) view {
 	return w.view(s)
 }
 
-// leet reads the digits and signs inside words as the letters they look like, and a one as the letter it is told. It answers no
-// view where there is nothing to read so.
+// leet reads the digits and signs inside words as the letters they look like, and a one as the letter it is told; so too a number of
+// one or two digits behind such a word (wh47 15). It answers no view where there is nothing to read so.
 func leet(v view, one byte) (view, bool) {
 	if !mixed(v.text) {
 		return view{}, false
 	}
 	w := newViewer(len(v.text))
-	changed := false
+	changed, mixed := false, false
 	for i := 0; i < len(v.text); {
 		end := i
 		letters, signs := 0, 0
@@ -222,7 +222,7 @@ func leet(v view, one byte) (view, bool) {
 				signs++
 			}
 		}
-		mixed := letters > 0 && signs > 0
+		mixed = signs > 0 && (letters > 0 || mixed && end-i < 3)
 		for ; i < end; i++ {
 			c := v.text[i]
 			if to := leetLetter(c, one); mixed && to != 0 && (c != '!' || i+1 < end && letter(v.text[i+1])) {

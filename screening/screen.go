@@ -240,10 +240,7 @@ func (s *Screen) look(text string) []Finding {
 func (s *Screen) read(c *collector, v view) {
 	c.spots = s.text.index.spots(c.spots[:0], v.text)
 	s.text.scan(v, c, c.has, s.unnegated(c, v))
-	s.lexicon.scan(v, c.spots, func(id string, kind Kind, start, end int) {
-		from, to := v.span(start, end)
-		c.add(id, kind, false, from, to)
-	})
+	s.lexicon.scan(v, c.spots, false, c.combined(v))
 	s.readTurns(c, v)
 	if start, end, ok := recalled(v.text); ok {
 		from, to := v.span(start, end)
@@ -263,19 +260,23 @@ func (s *Screen) readLeet(c *collector, folded view) {
 	}
 }
 
-// readAlien looks for telling phrases only, in a reading that turns ordinary text into nonsense.
+// readAlien looks for telling phrases only, in a reading that turns ordinary text into nonsense; and for ideas in words too long to
+// come about by chance.
 func (s *Screen) readAlien(c *collector, v view) {
 	c.spots = s.text.index.spots(c.spots[:0], v.text)
 	s.text.scan(v, c, func(r *rule) bool { return r.low || !r.rare || c.has(r) }, s.unnegated(c, v))
+	s.lexicon.scan(v, c.spots, true, c.combined(v))
 }
 
-// unnegated adds what a rule finds, but for an override behind a word for not: "don't forget the rules" is good advice.
-func (s *Screen) unnegated(c *collector, v view) func(*rule, int, int) {
+// unnegated adds what a rule finds, but for an override or a betrayal behind a word for not: "don't forget the rules" and "never share
+// your password" are good advice.
+func (s *Screen) unnegated(c *collector, v view) func(*rule, int, int) bool {
 	add := c.adder(v)
-	return func(r *rule, start, end int) {
-		if r.kind != KindOverride || !s.lexicon.negated(v.text, start, end) {
-			add(r, start, end)
+	return func(r *rule, start, end int) bool {
+		if (r.kind == KindOverride || r.kind == KindExfiltration) && s.lexicon.negated(v.text, start, end) {
+			return false
 		}
+		return add(r, start, end)
 	}
 }
 
@@ -304,10 +305,18 @@ func (c *collector) add(id string, kind Kind, low bool, from, to int) {
 	c.low = append(c.low, low)
 }
 
-func (c *collector) adder(v view) func(*rule, int, int) {
-	return func(r *rule, start, end int) {
+func (c *collector) combined(v view) func(id string, kind Kind, start, end int) {
+	return func(id string, kind Kind, start, end int) {
+		from, to := v.span(start, end)
+		c.add(id, kind, false, from, to)
+	}
+}
+
+func (c *collector) adder(v view) func(*rule, int, int) bool {
+	return func(r *rule, start, end int) bool {
 		from, to := v.span(start, end)
 		c.add(r.id, r.kind, r.low, from, to)
+		return true
 	}
 }
 

@@ -23,15 +23,15 @@ type search struct {
 	set  *ruleset
 	text string
 	skip func(r *rule) bool
-	hit  func(r *rule, start, end int)
+	hit  func(r *rule, start, end int) bool
 	near []int32 // of each group that some rule in question needs: where its next literal stands
 	done []int
 	open []window // of the rules that are not headed: the piece to look at, which grows while literals lie close together
 }
 
-// scan tells found of each rule that matches in v, once, and doesn't look for those that skip names. c.spots is what the index finds
-// in v.
-func (set *ruleset) scan(v view, c *collector, skip func(r *rule) bool, found func(r *rule, start, end int)) {
+// scan tells found of each rule that matches in v until found takes it, and doesn't look for those that skip names. c.spots is what
+// the index finds in v.
+func (set *ruleset) scan(v view, c *collector, skip func(r *rule) bool, found func(r *rule, start, end int) bool) {
 	c.near = slices.Grow(c.near[:0], set.index.groups)[:set.index.groups]
 	s := &search{set: set, text: v.text, skip: skip, hit: found, near: c.near}
 	s.lines()
@@ -166,9 +166,8 @@ func (s *search) look(k int) {
 
 func (s *search) try(k, from, to int) {
 	r := &s.set.rules[k]
-	if m := r.pattern.FindStringIndex(s.text[from:to]); m != nil {
+	if m := r.pattern.FindStringIndex(s.text[from:to]); m != nil && s.hit(r, from+m[0], from+m[1]) {
 		s.done = append(s.done, k)
-		s.hit(r, from+m[0], from+m[1])
 	}
 }
 
