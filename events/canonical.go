@@ -84,28 +84,41 @@ func (r *canonicalReader) instant(key string) Time {
 	return t
 }
 
+// closes is where the string ends that begins at i.
+func (r *canonicalReader) closes(i int) int {
+	for i < len(r.rest) {
+		text := r.rest[i:]
+		end := bytes.IndexByte(text, '"') // most of an event's data are boxes, which have no escapes
+		if end < 0 {
+			break
+		}
+		escape := bytes.IndexByte(text[:end], '\\')
+		if escape < 0 {
+			return i + end
+		}
+		i += escape + 2
+	}
+	return len(r.rest)
+}
+
 // canonicalDepth is far more than any event nests, and far less than the strict decoder allows.
 const canonicalDepth = 100
 
 // object is what lies between the first brace and the one that closes it, if it is an object.
 func (r *canonicalReader) object() []byte {
-	depth, quoted := 0, false
-	for i := 0; i < len(r.rest) && depth < canonicalDepth; i++ {
-		switch c := r.rest[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
+	depth := 0
+	for i := 0; i < len(r.rest) && r.rest[0] == '{' && depth < canonicalDepth; i++ {
+		switch r.rest[i] {
+		case '"':
+			i = r.closes(i + 1)
+		case '{', '[':
 			depth++
-		case c == '}' || c == ']':
+		case '}', ']':
 			depth--
 		}
 		if depth == 0 {
 			object := r.rest[:i+1]
 			r.rest = r.rest[i+1:]
-			r.other = r.other || object[0] != '{'
 			return object
 		}
 	}

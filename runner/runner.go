@@ -39,8 +39,8 @@ type Log interface {
 	Append(ctx context.Context, org string, a events.Aggregate, expected uint64, body []byte) (uint64, error)
 	AppendTogether(ctx context.Context, org string, parts []eventlog.Part) ([]uint64, error)
 	Head(ctx context.Context, org string, a events.Aggregate) (uint64, error)
-	Newest(ctx context.Context, org string, a events.Aggregate) (eventlog.Message, error)
 	Load(ctx context.Context, org string, a events.Aggregate, after, upTo uint64) ([]eventlog.Message, error)
+	ToHead(ctx context.Context, org string, a events.Aggregate, after func() uint64) ([]eventlog.Message, error)
 }
 
 // Keys is what the runner needs of the vault.
@@ -451,29 +451,45 @@ func (r *Runner[S, C]) catchUp(ctx context.Context, org string, a events.Aggrega
 // load folds what is between the state and head. On any error the state is left to be loaded anew.
 func (r *Runner[S, C]) load(ctx context.Context, org string, a events.Aggregate, b *book[S], head uint64) error {
 	if !b.loaded {
-		b.state, b.version, b.position, b.hash = r.decider.Initial(org, a), 0, 0, ""
-		b.commands, b.oldest, b.partial = map[events.ID]remembered{}, nil, false
+		r.begin(org, a, b)
 	}
 	b.loaded = false
 	messages, err := r.cfg.Log.Load(ctx, org, a, b.position, head)
 	if err != nil {
 		return unavailable(err)
 	}
-	return r.fold(ctx, a, b, messages)
+	return r.fold(a, b, r.decode(ctx, messages))
+}
+
+// begin makes an empty book of b.
+func (r *Runner[S, C]) begin(org string, a events.Aggregate, b *book[S]) {
+	b.state, b.version, b.position, b.hash = r.decider.Initial(org, a), 0, 0, ""
+	b.commands, b.oldest, b.partial = map[events.ID]remembered{}, nil, false
+}
+
+// decoded is what messages say, or why that isn't known.
+type decoded struct {
+	bodies  []events.Stored
+	commits []events.Commit
+	err     error
+}
+
+func (r *Runner[S, C]) decode(ctx context.Context, messages []eventlog.Message) decoded {
+	bodies := storedAs(messages)
+	commits, err := r.cfg.Codec.DecodeAll(ctx, bodies)
+	return decoded{bodies, commits, err}
 }
 
 // fold applies what follows the state, and nothing else.
-func (r *Runner[S, C]) fold(ctx context.Context, a events.Aggregate, b *book[S], messages []eventlog.Message) error {
-	bodies := storedAs(messages)
-	commits, err := r.cfg.Codec.DecodeAll(ctx, bodies)
-	if err != nil {
-		return unavailable(err)
+func (r *Runner[S, C]) fold(a events.Aggregate, b *book[S], d decoded) error {
+	if d.err != nil {
+		return unavailable(d.err)
 	}
-	for i, commit := range commits {
+	for i, commit := range d.commits {
 		if commit.PreviousSequence != b.position || commit.Version != b.version+1 || commit.PreviousHash != b.hash || commit.Aggregate != a {
 			return fmt.Errorf("%s at %d: %w", a.Kind, commit.Position, ErrBroken)
 		}
-		r.apply(b, commit, bodies[i].Body)
+		r.apply(b, commit, d.bodies[i].Body)
 	}
 	b.loaded = true
 	return nil

@@ -119,22 +119,45 @@ func (r *Runner[S, C]) Close() {
 	})
 }
 
-// cold loads a state that isn't there: the newest message, the snapshot and the member's keys each in one trip, side by side, and then
-// what is missing. A snapshot that stands at the newest message needs nothing more.
+// cold loads a state that isn't there: from its snapshot, where one stands, up to the head. The trip to the broker waits for nothing but
+// the snapshot's place. Beside it, and beside the decoding, the member's keys are fetched and the snapshot is opened.
 func (r *Runner[S, C]) cold(ctx context.Context, org string, a events.Aggregate, b *book[S]) error {
+	limited, cancel := context.WithTimeout(ctx, snapshotPatience)
+	defer cancel()
 	var found *kept[S]
+	stands, looked := shelved{}, make(chan struct{})
+	look := sync.OnceFunc(func() {
+		stands = r.shelved(limited, org, a)
+		close(looked)
+	})
 	var beside sync.WaitGroup
-	if r.keeper != nil {
-		beside.Go(func() { found = r.find(ctx, org, a) })
+	beside.Go(func() {
+		r.warm(ctx, org, a)
+		if <-looked; stands.box != nil {
+			found = r.unseal(limited, org, a, stands)
+		}
+	})
+	messages, err := r.cfg.Log.ToHead(ctx, org, a, func() uint64 {
+		look()
+		return before(stands.position)
+	})
+	look() // where the log failed before it asked
+	var read decoded
+	switch {
+	case err != nil:
+	case stands.box == nil:
+		read = r.decode(ctx, messages)
+	default:
+		read = r.decode(ctx, tailOf(messages))
 	}
-	beside.Go(func() { r.warm(ctx, org, a) })
-	newest, err := r.cfg.Log.Newest(ctx, org, a)
 	beside.Wait()
-	if err != nil {
+	switch {
+	case err != nil:
 		return unavailable(err)
-	}
-	if found != nil {
-		err := r.resume(ctx, org, a, b, found, newest)
+	case stands.box == nil:
+		return r.fromFirst(org, a, b, read)
+	case found != nil:
+		err := r.resume(a, b, found, messages, read)
 		if err == nil {
 			r.snapshot(a, SnapshotUsed)
 		}
@@ -143,7 +166,15 @@ func (r *Runner[S, C]) cold(ctx context.Context, org string, a events.Aggregate,
 		}
 		r.discard(ctx, org, a, found.Position, SnapshotMismatch)
 	}
-	if err := r.load(ctx, org, a, b, newest.Sequence); err != nil {
+	if messages, err = r.cfg.Log.ToHead(ctx, org, a, func() uint64 { return 0 }); err != nil {
+		return unavailable(err)
+	}
+	return r.fromFirst(org, a, b, r.decode(ctx, messages))
+}
+
+func (r *Runner[S, C]) fromFirst(org string, a events.Aggregate, b *book[S], whole decoded) error {
+	r.begin(org, a, b)
+	if err := r.fold(a, b, whole); err != nil {
 		return err
 	}
 	b.bare = b.version >= min(firstSnapshot, r.cfg.SnapshotEvery)
@@ -157,21 +188,35 @@ func (r *Runner[S, C]) warm(ctx context.Context, org string, a events.Aggregate)
 	}
 }
 
-// find reads the newest snapshot, or nil.
-func (r *Runner[S, C]) find(ctx context.Context, org string, a events.Aggregate) *kept[S] {
-	limited, cancel := context.WithTimeout(ctx, snapshotPatience)
-	defer cancel()
-	version, position, box, err := r.cfg.Snapshots.Load(limited, org, a, r.keeper.name)
+// shelved is a snapshot as it stands in the store. A nil box: none.
+type shelved struct {
+	version, position uint64
+	box               []byte
+}
+
+// before is where to read on from, so that the message that a snapshot stands at comes first; the tail is what follows it.
+func before(position uint64) uint64 { return max(position, 1) - 1 }
+
+func tailOf(messages []eventlog.Message) []eventlog.Message { return messages[min(1, len(messages)):] }
+
+// shelved looks for the newest snapshot.
+func (r *Runner[S, C]) shelved(ctx context.Context, org string, a events.Aggregate) shelved {
+	if r.keeper == nil {
+		return shelved{}
+	}
+	version, position, box, err := r.cfg.Snapshots.Load(ctx, org, a, r.keeper.name)
 	if err != nil {
 		r.snapshot(a, SnapshotFailed)
-		return nil
+		return shelved{}
 	}
-	if box == nil {
-		return nil
-	}
-	plain, err := r.cfg.Keys.Open(limited, registerOf(org, a), r.keeper.bound(org, a, version, position), box)
+	return shelved{version, position, box}
+}
+
+// unseal opens a snapshot, or drops it and returns nil.
+func (r *Runner[S, C]) unseal(ctx context.Context, org string, a events.Aggregate, s shelved) *kept[S] {
+	plain, err := r.cfg.Keys.Open(ctx, registerOf(org, a), r.keeper.bound(org, a, s.version, s.position), s.box)
 	if errors.Is(err, events.ErrTampered) {
-		r.discard(ctx, org, a, position, SnapshotUnreadable)
+		r.discard(ctx, org, a, s.position, SnapshotUnreadable)
 		return nil
 	}
 	if err != nil {
@@ -179,11 +224,22 @@ func (r *Runner[S, C]) find(ctx context.Context, org string, a events.Aggregate)
 		return nil
 	}
 	found, err := r.keeper.form.Read(plain)
-	if err != nil || found.Version != version || found.Position != position {
-		r.discard(ctx, org, a, position, SnapshotUnreadable)
+	if err != nil || found.Version != s.version || found.Position != s.position {
+		r.discard(ctx, org, a, s.position, SnapshotUnreadable)
 		return nil
 	}
 	return found
+}
+
+// find reads the newest snapshot, or nil.
+func (r *Runner[S, C]) find(ctx context.Context, org string, a events.Aggregate) *kept[S] {
+	limited, cancel := context.WithTimeout(ctx, snapshotPatience)
+	defer cancel()
+	stands := r.shelved(limited, org, a)
+	if stands.box == nil {
+		return nil
+	}
+	return r.unseal(limited, org, a, stands)
 }
 
 // bound is what a box is tied to: nobody can put one book's in another's place, or an old one in the place of a new one.
@@ -200,21 +256,10 @@ func (r *Runner[S, C]) snapshot(a events.Aggregate, result SnapshotResult) {
 	r.cfg.ObserveSnapshot(SnapshotObservation{a.Kind, result})
 }
 
-// resume goes on from a snapshot, in one batch with the message that it stands at: the stream has to have that very message there,
-// and what follows has to continue its chain. Else errSnapshot, and the first event is where to begin. Where the snapshot stands at the
-// newest message, that is the batch.
-func (r *Runner[S, C]) resume(ctx context.Context, org string, a events.Aggregate, b *book[S], found *kept[S], newest eventlog.Message) error {
-	if found.Position == 0 || found.Position > newest.Sequence {
-		return errSnapshot
-	}
-	messages := []eventlog.Message{newest}
-	if found.Position < newest.Sequence {
-		var err error
-		if messages, err = r.cfg.Log.Load(ctx, org, a, found.Position-1, newest.Sequence); err != nil {
-			return unavailable(err)
-		}
-	}
-	if len(messages) == 0 || !found.standsAt(a, messages[0]) {
+// resume goes on from a snapshot: the stream has to have the very message there that it stands at, which is the first of those that were
+// read, and what follows has to continue its chain. Else errSnapshot, and the first event is where to begin.
+func (r *Runner[S, C]) resume(a events.Aggregate, b *book[S], found *kept[S], messages []eventlog.Message, tail decoded) error {
+	if len(messages) == 0 || !found.standsAt(messages[0]) {
 		return errSnapshot
 	}
 	b.state, b.version, b.position, b.hash = found.State, found.Version, found.Position, found.Hash
@@ -224,19 +269,17 @@ func (r *Runner[S, C]) resume(ctx context.Context, org string, a events.Aggregat
 		b.oldest = append(b.oldest, c.ID)
 	}
 	b.partial, b.bare, b.saved = r.decider.Texts != nil, false, found.Version
-	err := r.fold(ctx, a, b, messages[1:])
+	err := r.fold(a, b, tail)
 	if errors.Is(err, ErrBroken) {
 		return errSnapshot // or the stream's own chain: the fold from the first event says so
 	}
 	return err
 }
 
-func (k *kept[S]) standsAt(a events.Aggregate, m eventlog.Message) bool {
-	if m.Sequence != k.Position || events.Hash(m.Body) != k.Hash {
-		return false
-	}
-	commit, _, err := events.Read(m.Sequence, m.Body)
-	return err == nil && commit.Aggregate == a && commit.Version == k.Version
+// standsAt says whether the stream has the message there that the snapshot was made at: the same bytes, which were read and held against
+// their chain then. The seal holds the rest to them.
+func (k *kept[S]) standsAt(m eventlog.Message) bool {
+	return m.Sequence == k.Position && events.Hash(m.Body) == k.Hash
 }
 
 // keep has a snapshot made when it is time. b.mu is held, so a long book is folded apart. A shorter one is written down here: that takes
@@ -286,8 +329,12 @@ func (r *Runner[S, C]) make(ctx context.Context, org string, a events.Aggregate,
 		if found.Position >= position {
 			return nil, nil
 		}
-		upTo := eventlog.Message{Sequence: position}
-		if err := r.resume(ctx, org, a, b, found, upTo); err != nil && !errors.Is(err, errSnapshot) {
+		messages, err := r.cfg.Log.Load(ctx, org, a, before(found.Position), position)
+		if err != nil {
+			return nil, unavailable(err)
+		}
+		err = r.resume(a, b, found, messages, r.decode(ctx, tailOf(messages)))
+		if err != nil && !errors.Is(err, errSnapshot) {
 			return nil, err
 		}
 	}

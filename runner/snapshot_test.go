@@ -241,9 +241,10 @@ func TestAShortBookGetsItsFirstSnapshotEarly(t *testing.T) {
 	writer.Settle()
 	require.Empty(t, s.since(), "who had the book from its first event on has no cold load to save")
 	look(runner.SnapshotSaved)
+	require.Equal(t, []uint64{0}, log.loads)
 	look(runner.SnapshotUsed)
-	require.Empty(t, log.loads)
 	version, position, _ := s.kept(t)
+	require.Equal(t, []uint64{position - 1}, log.loads)
 	require.EqualValues(t, 8, version)
 	for n := range 5 {
 		say(4 + n)
@@ -298,6 +299,16 @@ func (c *counting) Load(ctx context.Context, org string, a events.Aggregate, aft
 	c.loads = append(c.loads, after)
 	c.mu.Unlock()
 	return c.Log.Load(ctx, org, a, after, upTo)
+}
+
+func (c *counting) ToHead(ctx context.Context, org string, a events.Aggregate, after func() uint64) ([]eventlog.Message, error) {
+	return c.Log.ToHead(ctx, org, a, func() uint64 {
+		from := after()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.loads = append(c.loads, from)
+		return from
+	})
 }
 
 // A recall opens what it can reach, an edit what it edits.

@@ -62,6 +62,22 @@ func TestCluster(t *testing.T) {
 }
 
 // The consumer of a follower lives on one node. When that goes, or the leader does, the follower goes on after what it returned.
+// A process that was told of one replica is connected to a cluster, whose streams may have been given more since: the leader is asked.
+func TestAClusterIsNoSingleNode(t *testing.T) {
+	t.Parallel()
+	c := natscluster.Start(t, natscluster.Config{})
+	for _, replicas := range []int{1, 3} {
+		l, err := log.New(c.Connect(t), log.Config{Replicas: replicas})
+		require.NoError(t, err)
+		require.False(t, l.OnOneNode())
+	}
+	require.True(t, embedded(t).OnOneNode())
+	conn := setup(t, log.Config{}).conn
+	l, err := log.New(conn, log.Config{Replicas: 3})
+	require.NoError(t, err)
+	require.False(t, l.OnOneNode(), "as it was told")
+}
+
 func TestFollowerLivesThroughTheLossOfALeader(t *testing.T) {
 	t.Parallel()
 	c := natscluster.Start(t, natscluster.Config{})

@@ -104,6 +104,13 @@ func (f *Faulty) Load(ctx context.Context, org string, a events.Aggregate, after
 	return fail(f, OpLoad, func() ([]Message, error) { return f.Log.Load(ctx, org, a, after, upTo) })
 }
 
+// ToHead asks for a head and loads: either may be told to fail.
+func (f *Faulty) ToHead(ctx context.Context, org string, a events.Aggregate, after func() uint64) ([]Message, error) {
+	return fail(f, OpHead, func() ([]Message, error) {
+		return fail(f, OpLoad, func() ([]Message, error) { return f.Log.ToHead(ctx, org, a, after) })
+	})
+}
+
 // fail runs a call between its two faults. An error of the call itself wins over the armed one: then there is no effect.
 func fail[T any](f *Faulty, op Op, call func() (T, error)) (T, error) {
 	var none T

@@ -435,6 +435,57 @@ func TestLoadTurnsToTheLeader(t *testing.T) {
 	}
 }
 
+// On one node a load to the head is one trip. Whoever else answers it, as a mirror of the stream may, isn't believed: the leader is asked.
+func TestToHeadTurnsToTheLeader(t *testing.T) {
+	t.Parallel()
+	b := setup(t, log.Config{})
+	a, head := found(t, b, "acme", 8)
+	to := func(after uint64) (got []log.Message, trips uint64) {
+		t.Helper()
+		before := b.conn.Stats().OutMsgs
+		got, err := b.log.ToHead(b.ctx, "acme", a, func() uint64 { return after })
+		require.NoError(t, err)
+		return got, b.conn.Stats().OutMsgs - before
+	}
+	for after := range head {
+		got, trips := to(after)
+		require.Len(t, got, int(head-after))
+		require.EqualValues(t, 1, trips)
+	}
+	update(t, b, "IRIS_ACME", func(c *jetstream.StreamConfig) { c.AllowDirect = false })
+	got, _ := to(0)
+	require.Len(t, got, 8, "nobody answers")
+	var stream, pending, last string
+	_, err := b.conn.Subscribe("$JS.API.DIRECT.GET.IRIS_ACME", func(request *nats.Msg) {
+		asked := struct {
+			Sequence int `json:"seq"`
+		}{}
+		decode(t, request.Data, &asked)
+		if asked.Sequence > 3 {
+			answer(t, request, nats.Header{"Status": {"404"}}, nil)
+			return
+		}
+		for sequence := asked.Sequence; sequence <= 3; sequence++ {
+			answer(t, request, nats.Header{
+				"Nats-Stream": {stream}, "Nats-Subject": {events.Subject("acme", a)}, "Nats-Sequence": {fmt.Sprint(sequence)},
+				"Nats-Time-Stamp": {time.Now().UTC().Format(time.RFC3339Nano)},
+			}, fmt.Append(nil, sequence-1))
+		}
+		answer(t, request, nats.Header{"Status": {"204"}, "Nats-Num-Pending": {pending}, "Nats-Last-Sequence": {last}}, nil)
+	})
+	require.NoError(t, err)
+	require.NoError(t, b.conn.Flush())
+	for _, said := range [][]string{{"MIRROR", "0", "3"}, {"IRIS_ACME", "5", "3"}, {"IRIS_ACME", "0", "8"}, {"IRIS_ACME", "", ""}} {
+		stream, pending, last = said[0], said[1], said[2]
+		got, _ := to(0)
+		require.Len(t, got, 8, said)
+		require.Equal(t, head, got[7].Sequence)
+	}
+	stream, pending, last = "IRIS_ACME", "0", "3"
+	got, _ = to(0)
+	require.Len(t, got, 3, "this one can't be told from the stream itself")
+}
+
 // lag answers direct gets of a stream that offers none, as a replica would that has only the first n messages.
 func lag(t *testing.T, b *bench, a events.Aggregate, n uint64) {
 	t.Helper()

@@ -54,6 +54,9 @@ type Log interface {
 	Newest(ctx context.Context, org string, a events.Aggregate) (Message, error)
 	// Load reads the aggregate's messages with after < sequence ≤ upTo, in order. The last stands at upTo (a head), or it fails.
 	Load(ctx context.Context, org string, a events.Aggregate, after, upTo uint64) ([]Message, error)
+	// ToHead reads the aggregate's messages with after < sequence, in order, up to the head that the leader has once the call began. after
+	// is asked when it is needed, and may take its time: what doesn't depend on it is under way meanwhile.
+	ToHead(ctx context.Context, org string, a events.Aggregate, after func() uint64) ([]Message, error)
 	// At reads one message of a stream by its sequence.
 	At(ctx context.Context, stream string, sequence uint64) (Message, error)
 	// Last is the last sequence of a stream, 0 when it is empty.

@@ -221,6 +221,15 @@ func (m *Memory) Load(ctx context.Context, org string, a events.Aggregate, after
 	return found, ctx.Err()
 }
 
+func (m *Memory) ToHead(ctx context.Context, org string, a events.Aggregate, after func() uint64) ([]Message, error) {
+	from := after()
+	head, err := m.Head(ctx, org, a)
+	if err != nil {
+		return nil, err
+	}
+	return m.Load(ctx, org, a, from, head)
+}
+
 func (m *Memory) At(ctx context.Context, stream string, sequence uint64) (Message, error) {
 	if err := checkStream(stream); err != nil {
 		return Message{}, err

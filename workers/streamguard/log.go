@@ -19,6 +19,7 @@ type Appender interface {
 	Head(ctx context.Context, org string, a events.Aggregate) (uint64, error)
 	Newest(ctx context.Context, org string, a events.Aggregate) (log.Message, error)
 	Load(ctx context.Context, org string, a events.Aggregate, after, upTo uint64) ([]log.Message, error)
+	ToHead(ctx context.Context, org string, a events.Aggregate, after func() uint64) ([]log.Message, error)
 }
 
 // Guarded is a log whose writes ask the guard first. Give it to whoever appends; reading goes through.

@@ -57,6 +57,8 @@ var rules = map[string]func(s *suite){
 	"of decisions over two aggregates one wins":       togetherRace,
 	"a load returns its range":                        loadRange,
 	"a load that can't end at its head fails":         loadShort,
+	"a load to the head ends there":                   toHead,
+	"a load to the head misses nothing written":       toHeadBesideAWriter,
 	"a long aggregate loads in order":                 loadLong,
 	"an aggregate without a commit has head 0":        headOfNothing,
 	"the newest message is the one at the head":       newest,
@@ -392,6 +394,73 @@ func loadRange(s *suite) {
 	}
 }
 
+func after(position uint64) func() uint64 { return func() uint64 { return position } }
+
+// everywhere is the log and each of the other ways to it.
+func (s *suite) everywhere() []log.Log { return append([]log.Log{s.Log}, s.Others...) }
+
+func toHead(s *suite) {
+	member := newMember()
+	for _, l := range s.everywhere() {
+		got, err := l.ToHead(s.ctx, s.org, member, after(0))
+		require.NoError(s, err)
+		require.Empty(s, got)
+	}
+	at := s.fill(member, 9)
+	s.append(newMember(), 0, "x")
+	want, err := s.Log.Load(s.ctx, s.org, member, 0, at[8])
+	require.NoError(s, err)
+	for _, l := range s.everywhere() {
+		for n := range want {
+			got, err := l.ToHead(s.ctx, s.org, member, after(at[n]-1))
+			require.NoError(s, err)
+			require.Equal(s, want[n:], got)
+		}
+		for _, beyond := range []uint64{at[8], at[8] + 1, at[8] + 5000} {
+			got, err := l.ToHead(s.ctx, s.org, member, after(beyond))
+			require.NoError(s, err)
+			require.Empty(s, got)
+		}
+	}
+}
+
+// What was acknowledged before the call is in it, whoever is asked and however much is written meanwhile.
+func toHeadBesideAWriter(s *suite) {
+	member := newMember()
+	var acknowledged atomic.Uint64
+	acknowledged.Store(s.append(member, 0, "first"))
+	written := make(chan struct{})
+	var readers sync.WaitGroup
+	for _, l := range s.everywhere() {
+		readers.Go(func() {
+			for writing := true; writing; {
+				select {
+				case <-written:
+					writing = false
+				default:
+				}
+				least := acknowledged.Load()
+				got, err := l.ToHead(s.ctx, s.org, member, after(0))
+				if err != nil || len(got) == 0 || got[len(got)-1].Sequence < least {
+					s.Errorf("%d messages, less than up to %d: %v", len(got), least, err)
+					return
+				}
+				for n, m := range got[1:] {
+					if m.Sequence != got[n].Sequence+1 {
+						s.Errorf("%d follows %d", m.Sequence, got[n].Sequence)
+						return
+					}
+				}
+			}
+		})
+	}
+	for range 200 {
+		acknowledged.Store(s.append(member, acknowledged.Load(), "x"))
+	}
+	close(written)
+	readers.Wait()
+}
+
 func loadShort(s *suite) {
 	member, other := newMember(), newMember()
 	head := s.fill(member, 3)[2]
@@ -430,6 +499,9 @@ func loadLong(s *suite) {
 		require.NoError(s, err)
 		require.Equal(s, want[from:], sequences(got))
 		require.Equal(s, fmt.Sprint(from), string(got[0].Body))
+		same, err := s.Log.ToHead(s.ctx, s.org, long, func() uint64 { return after })
+		require.NoError(s, err)
+		require.Equal(s, got, same)
 	}
 	for _, to := range []int{0, 1, 998, commits * 3 / 7} { // up to where it was once
 		got, err := s.Log.Load(s.ctx, s.org, long, 0, want[to])
