@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"iris.example/iris/aggregates/member"
 	"iris.example/iris/events"
 	"iris.example/iris/projections/memories"
 	"iris.example/iris/projections/reader"
@@ -60,7 +61,15 @@ func (a *Acts) History(ctx context.Context, c Caller, memory events.ID) ([]Revis
 	if err != nil {
 		return nil, notFound(err)
 	}
-	withheld := gone(record, events.At(a.Now()))
+	now := events.At(a.Now())
+	withheld := gone(record, now)
+	err = a.Members.Look(ctx, c.Organisation, events.Member(c.Member), func(book *member.State, _ uint64) error {
+		withheld = withheld || goneFrom(book, memory, now)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
 	all := make([]Revision, 0, len(rows))
 	var chain []recall.Provenance
 	for _, row := range rows {
@@ -78,6 +87,12 @@ func (a *Acts) History(ctx context.Context, c Caller, memory events.ID) ([]Revis
 // gone: tombstoned, or past the instant at which a forget becomes final, whether the sweep has come by or not (spec 2.1).
 func gone(r memories.Record, now events.Time) bool {
 	return r.Lifecycle == events.LifecycleTombstoned || r.ForgetAt != nil && !r.ForgetAt.After(now.Time)
+}
+
+// goneFrom asks the book, which knows of a sweep before the sweep has named the memory to the read models (spec 9.2).
+func goneFrom(book *member.State, memory events.ID, now events.Time) bool {
+	entry, ok := book.Entries[memory]
+	return ok && entry.Gone(now)
 }
 
 func revisionOf(row memories.Revision, chain []recall.Provenance, withheld bool) Revision {

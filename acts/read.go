@@ -162,11 +162,15 @@ func (a *Acts) Memory(ctx context.Context, c Caller, id events.ID) (Memory, erro
 	if err != nil {
 		return Memory{}, err
 	}
+	if len(opened) == 0 {
+		return Memory{}, fmt.Errorf("memory: %w", ErrNotFound)
+	}
 	return opened[0], nil
 }
 
 // openMemories opens what the read model keeps sealed. What follows from the ledger is asked of the book itself, so that a list
-// never shows as usable what a recall would withhold.
+// never shows as usable what a recall would withhold. What is gone there is left out, whatever its row says: a sweep may not have
+// named it yet.
 func (a *Acts) openMemories(ctx context.Context, c Caller, rows []memories.Record) ([]Memory, error) {
 	items := make([]Memory, 0, len(rows))
 	for _, row := range rows {
@@ -178,6 +182,7 @@ func (a *Acts) openMemories(ctx context.Context, c Caller, rows []memories.Recor
 	}
 	now := events.At(a.Now())
 	err := a.Members.Look(ctx, c.Organisation, events.Member(c.Member), func(book *member.State, _ uint64) error {
+		items = slices.DeleteFunc(items, func(m Memory) bool { return goneFrom(book, m.MemoryID, now) })
 		for i := range items {
 			derive(&items[i], book, c.Defined, now)
 		}

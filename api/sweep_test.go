@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -91,6 +92,32 @@ func TestANotebookEnds(t *testing.T) {
 	require.Equal(t, "In n-2.", left[0]["body"])
 }
 
+// What a sweep hid and has not named, since it was cut off, is as gone as the rest once its forget is final (spec 2.1): the read models
+// know nothing of it, the book does.
+func TestWhatASweepHasNotNamedIsGoneInTheEnd(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ada := b.member(acme, "ada")
+	paths := []string{}
+	for _, body := range []string{`"One."`, `"Two."`, `"Three."`} {
+		path, _ := b.own(ada, "body", body)
+		paths = append(paths, path)
+	}
+	position := b.cutOff("ada", "sweep-1")
+	for _, path := range paths {
+		require.NotNil(t, into[map[string]any](b, b.ok(get(path, ada).waiting(position)))["forgetAt"])
+	}
+	b.offset.Add(int64(91 * 24 * time.Hour))
+	ada = b.member(acme, "ada")
+	for _, path := range paths {
+		b.refused(get(path, ada), http.StatusNotFound, "not_found")
+		for _, revision := range into[listed](b, b.ok(get(path+"/history", ada))).Items {
+			require.Equal(t, true, revision["erased"])
+			require.Empty(t, revision["body"])
+		}
+	}
+}
+
 // A sweep in several commits that is cut off after the first: nothing of it is used or listed from then on, and repeating it under the
 // same key finishes it (spec 9.2).
 func TestASweepThatWasCutOffIsFinished(t *testing.T) {
@@ -102,28 +129,16 @@ func TestASweepThatWasCutOffIsFinished(t *testing.T) {
 		b.own(ada, "body", body)
 	}
 	b.own(ada, "body", `"Elsewhere."`, "program", `"atlas"`)
+	draft := into[claimed](b, b.ok(post("/v1/proposals", assistant, proposal("body", `"Six."`)))).ProposalID
 	b.acts.MaxSwept = 2
 
-	// The first part alone, as a process would leave it that dies after it.
-	c := acts.Caller{Organisation: acme, Member: b.memberID(acme, "ada"), Principal: identity.Principal{Issuer: issuerURL, Subject: "ada", Client: pages}}
-	require.NoError(t, b.acts.Organisations.View(context.Background(), acme, events.Organisation(), func(s *organisation.State, _ uint64) error {
-		c.Defined = s
-		return nil
-	}))
-	const route, key = "DELETE /v1/programs/default/agent-memory", "sweep-1"
-	first := events.CommandID(acme, issuerURL, "ada", "", pages, route, key)
-	what := events.Sweep{Kind: events.SweepProgram, Program: "default"}
-	canonical, err := events.Canonical(what)
-	require.NoError(t, err)
-	outcome, err := b.acts.Members.Run(context.Background(), runner.Command[member.Command]{
-		Organisation: acme, Aggregate: events.Member(c.Member), ID: first, Received: events.At(b.now()), Request: canonical,
-		Actor: events.Actor{ID: string(c.Member), Kind: events.ActorMember}, Setting: runner.Setting{Policy: c.Defined.Policy, Defined: c.Defined},
-		Body: member.ForgetMany{Sweep: what, SweepID: first, Most: 2},
-	})
-	require.NoError(t, err)
-	require.Len(t, outcome.Events, 1)
+	const key = "sweep-1"
+	position := b.cutOff("ada", key)
 	require.Empty(t, b.bodies(assistant))
-	require.Len(t, into[listed](b, b.ok(get("/v1/me/memory", ada).waiting(strconv.FormatUint(outcome.Position, 10)))).Items, 1)
+	require.Len(t, into[listed](b, b.ok(get("/v1/me/memory", ada).waiting(position))).Items, 1)
+	one := "/v1/me/memory/" + draft
+	b.refused(get(one, ada), http.StatusNotFound, "not_found")
+	require.Equal(t, true, into[listed](b, b.ok(get(one+"/history", ada))).Items[0]["erased"], "a draft is over at once, named or not")
 
 	call := remove("/v1/programs/default/agent-memory", ada).with("Idempotency-Key", key)
 	got := b.ok(call)
@@ -136,4 +151,27 @@ func TestASweepThatWasCutOffIsFinished(t *testing.T) {
 	b.refused(remove("/v1/programs/nowhere/agent-memory", ada), http.StatusNotFound, "not_found")
 	b.refused(remove("/v1/programs/atlas/agent-memory", b.member(acme, "ben")), http.StatusNotFound, "not_found")
 	require.EqualValues(t, 0, into[map[string]any](b, b.ok(remove("/v1/programs/default/agent-memory", b.member(borealis, "ada"))))["memories"])
+}
+
+// cutOff stores the first part alone of what forgets everything of program default, two memories, as a process would leave it that
+// dies after it.
+func (b *bundle) cutOff(subject, key string) (position string) {
+	b.t.Helper()
+	c := acts.Caller{Organisation: acme, Member: b.memberID(acme, subject), Principal: identity.Principal{Issuer: issuerURL, Subject: subject, Client: pages}}
+	require.NoError(b.t, b.acts.Organisations.View(context.Background(), acme, events.Organisation(), func(s *organisation.State, _ uint64) error {
+		c.Defined = s
+		return nil
+	}))
+	first := events.CommandID(acme, issuerURL, subject, "", pages, "DELETE /v1/programs/default/agent-memory", key)
+	what := events.Sweep{Kind: events.SweepProgram, Program: "default"}
+	canonical, err := events.Canonical(what)
+	require.NoError(b.t, err)
+	outcome, err := b.acts.Members.Run(context.Background(), runner.Command[member.Command]{
+		Organisation: acme, Aggregate: events.Member(c.Member), ID: first, Received: events.At(b.now()), Request: canonical,
+		Actor: events.Actor{ID: string(c.Member), Kind: events.ActorMember}, Setting: runner.Setting{Policy: c.Defined.Policy, Defined: c.Defined},
+		Body: member.ForgetMany{Sweep: what, SweepID: first, Most: 2},
+	})
+	require.NoError(b.t, err)
+	require.Len(b.t, outcome.Events, 1)
+	return strconv.FormatUint(outcome.Position, 10)
 }
