@@ -79,6 +79,9 @@ func (a *Acts) Policy(c Caller) (PolicyInForce, error) {
 	if _, err := c.administers(); err != nil {
 		return PolicyInForce{}, err
 	}
+	if err := c.Defined.Readable(); err != nil {
+		return PolicyInForce{}, err
+	}
 	inForce := c.Defined.Policy
 	return PolicyInForce{Version: inForce.Version, SHA256: c.Defined.PolicySHA256, Document: inForce.Canonical()}, nil
 }

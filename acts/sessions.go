@@ -286,6 +286,9 @@ func contextOf(s sitting, found session.Context) SessionContext {
 
 // seated is who may hold a session: a client that is registered for a consumer, for the token's member.
 func seated(c Caller) (events.ProposedBy, error) {
+	if err := c.Defined.Readable(); err != nil {
+		return events.ProposedBy{}, err
+	}
 	consumers := c.Defined.Clients[c.Principal.Client]
 	switch {
 	case len(consumers) == 0:

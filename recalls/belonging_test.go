@@ -1,6 +1,8 @@
 package recalls_test
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"iris.example/iris/aggregates/organisation"
 	"iris.example/iris/events"
 	eventlog "iris.example/iris/events/log"
+	"iris.example/iris/policy"
 	"iris.example/iris/recalls"
 	"iris.example/iris/runner"
 )
@@ -91,4 +94,51 @@ func requireRefused(t *testing.T, code string, err error) {
 	refusal, ok := aggregates.AsRefusal(err)
 	require.True(t, ok, "%v", err)
 	require.Equal(t, code, refusal.Code)
+}
+
+// A policy that this version can't read leaves none in force: nothing is recalled or decided by the one before it, until another is
+// applied (spec 8).
+func TestNothingIsRecalledUnderAPolicyThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	b := setup(t, eventlog.NewMemory(org))
+	service := b.service(nil)
+	// What a later version of Iris may have stored.
+	stream, err := runner.New(b.config(b.log), runner.Decider[*organisation.State, events.Event]{
+		Initial: func(org string, _ events.Aggregate) *organisation.State { return organisation.Initial(org) },
+		Decide: func(_ *organisation.State, e events.Event, _ aggregates.Env) ([]events.Event, error) {
+			return []events.Event{e}, nil
+		},
+		Evolve: organisation.Evolve,
+		Keys:   func(events.Event) int { return 0 },
+	})
+	require.NoError(t, err)
+	store := func(e events.Event) uint64 {
+		id, err := events.RandomID()
+		require.NoError(t, err)
+		done, err := stream.Run(b.ctx, runner.Command[events.Event]{
+			Organisation: org, Aggregate: events.Organisation(), ID: id, Received: events.At(time.Now()), Actor: events.Actor{ID: "iris", Kind: events.ActorAdmin},
+			Setting: runner.Setting{Policy: policy.Default()}, Request: []byte(id), Body: e,
+		})
+		require.NoError(t, err)
+		return done.Position
+	}
+	store(&events.OrganisationFounded{OrganizationID: org})
+	before, err := b.recall(service)
+	require.NoError(t, err)
+	require.Equal(t, []events.ID{b.memory}, before.Result.ReturnedIDs)
+
+	position := store(&events.PolicyApplied{Version: "2", SHA256: strings.Repeat("0", 64), Document: []byte(`{"version":"2","later":true}`)})
+	_, err = b.recall(service)
+	requireRefused(t, "policy_unreadable", err)
+	proof, err := service.Prove(b.ctx, org, before.Envelope)
+	require.NoError(t, err)
+	require.Equal(t, recalls.Verified, proof.Result, "what was recalled before stays provable: %s", proof.Reason)
+	before.Envelope.Heads[1].Sequence = strconv.FormatUint(position, 10) // of the organisation
+	_, err = service.Prove(b.ctx, org, before.Envelope)
+	requireRefused(t, "policy_unreadable", err)
+
+	store(&events.PolicyApplied{Version: "3", SHA256: policy.Default().SHA256(), Document: policy.Default().Canonical()})
+	after, err := b.recall(service)
+	require.NoError(t, err)
+	require.Equal(t, []events.ID{b.memory}, after.Result.ReturnedIDs)
 }

@@ -98,6 +98,9 @@ func (s *Service) Prove(ctx context.Context, org string, envelope *events.Recall
 	if err != nil {
 		return proof, fmt.Errorf("fold the organisation to %d: %w", definedAt, err)
 	}
+	if err := defined.Readable(); err != nil {
+		return proof, fmt.Errorf("read the policy at %d: %w", definedAt, err)
+	}
 	if defined.PolicySHA256 != envelope.PolicySHA256 {
 		proof.Reason = "another policy was in force at the head that the envelope names"
 		return proof, nil

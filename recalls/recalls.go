@@ -212,7 +212,7 @@ func (s *Service) definitions(ctx context.Context, org string) (defined *organis
 	if err != nil {
 		return nil, 0, fmt.Errorf("%w: %w", ErrStateUnknown, err)
 	}
-	return defined, position, nil
+	return defined, position, defined.Readable()
 }
 
 // admits: a book that was closed says nothing, and a program that the member left asks nothing (spec 1.1). Inspections and

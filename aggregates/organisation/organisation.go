@@ -46,7 +46,9 @@ type State struct {
 	Tenants      map[string]Tenant
 	Policy       *policy.Document // in force: the shipped default until another is applied (spec 8)
 	PolicySHA256 string
-	Policies     map[string]string // the digest of every document that was ever in force, by version
+	// PolicyUnreadable: what was applied last doesn't parse here, and Policy is an older one that isn't in force (see Readable).
+	PolicyUnreadable bool
+	Policies         map[string]string // the digest of every document that was ever in force, by version
 }
 
 // shipped is read once: it takes a millisecond, and nobody changes a document.
@@ -76,6 +78,15 @@ func (s *State) HasProgram(program string) bool { return s.Programs[program] }
 
 // HasRole reports whether the workbench role is defined.
 func (s *State) HasRole(role string) bool { return s.Roles[role] }
+
+// Readable refuses while nobody knows the policy in force. The one before it may allow what it forbids, so that nothing is decided
+// or recalled until a version reads it or another is applied (spec 8).
+func (s *State) Readable() error {
+	if s.PolicyUnreadable {
+		return aggregates.Refuse("policy_unreadable", "spec 8")
+	}
+	return nil
+}
 
 // HasClaimant reports whether anyone of that name claims, or ever did.
 func (s *State) HasClaimant(name string) bool {
@@ -153,6 +164,11 @@ func (ApplyPolicy) command()      {}
 func Decide(s *State, c Command, _ aggregates.Env) ([]events.Event, error) {
 	if _, founding := c.(Found); !founding && !s.Founded {
 		return nil, aggregates.Refuse("organisation_unknown", "spec 9.2")
+	}
+	if _, mends := c.(ApplyPolicy); !mends {
+		if err := s.Readable(); err != nil {
+			return nil, err
+		}
 	}
 	if decided, was, err := serve(s, c); was {
 		return decided, err
@@ -266,7 +282,7 @@ func applyPolicy(s *State, c ApplyPolicy) ([]events.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	if document.SHA256() == s.PolicySHA256 {
+	if document.SHA256() == s.PolicySHA256 && !s.PolicyUnreadable {
 		return nil, nil
 	}
 	if digest, taken := s.Policies[document.Version]; taken && digest != document.SHA256() {
@@ -299,8 +315,9 @@ func Evolve(s *State, e events.Recorded) *State {
 	case *events.ClientRegistered:
 		next.Clients = with(s.Clients, ev.Client, ev.Consumers)
 	case *events.PolicyApplied:
-		// A stored policy was valid when it was applied; one that no longer parses would be a changed stream.
-		if document, err := policy.Parse(ev.Document); err == nil {
+		// A stored policy was valid when it was applied; one that doesn't parse is of another version of Iris, or a changed stream.
+		document, err := policy.Parse(ev.Document)
+		if next.PolicyUnreadable = err != nil; err == nil {
 			next.Policy, next.PolicySHA256 = document, ev.SHA256
 		}
 		next.Policies = with(s.Policies, ev.Version, ev.SHA256)

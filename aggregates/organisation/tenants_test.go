@@ -8,7 +8,10 @@ import (
 	"pgregory.net/rapid"
 
 	"iris.example/iris/aggregates"
+	"iris.example/iris/aggregates/member"
 	"iris.example/iris/aggregates/organisation"
+	"iris.example/iris/aggregates/rolememory"
+	"iris.example/iris/aggregates/session"
 	"iris.example/iris/events"
 	"iris.example/iris/policy"
 )
@@ -91,4 +94,30 @@ func TestAPolicyNamesOneDocument(t *testing.T) {
 	require.ErrorAs(t, err, &refusal)
 	require.Equal(t, policy.CodeWeakens, refusal.Problems[0].Code)
 	require.Equal(t, "/IRIS_SESSION_PROFILE_PROMOTION_THRESHOLD", refusal.Problems[0].Pointer)
+}
+
+// A stored policy that can't be read leaves none in force: nothing is decided by the one before it, and applying one mends it.
+func TestAPolicyThatCannotBeReadLeavesNoneInForce(t *testing.T) {
+	t.Parallel()
+	founded := fold(t, organisation.Initial("acme"), organisation.Found{})
+	require.NoError(t, founded.Readable())
+	s := organisation.Evolve(founded, events.Recorded{Event: &events.PolicyApplied{Version: "2", SHA256: "00", Document: []byte(`{"version":"2","later":true}`)}})
+	refusal, ok := aggregates.AsRefusal(s.Readable())
+	require.True(t, ok)
+	require.Equal(t, "policy_unreadable", refusal.Code)
+	for _, c := range []organisation.Command{organisation.DefineRole{Role: "reviewer"}, organisation.DefineTenant{Tenant: "north"}, organisation.RegisterClient{Client: "app"}} {
+		refused(t, s, c, "policy_unreadable")
+	}
+	env := aggregates.Env{Defined: s}
+	_, err := member.Decide(member.Initial("acme", "m-1"), member.Register{}, env)
+	require.Equal(t, s.Readable(), err)
+	_, err = session.Decide(session.Initial("s-1"), session.Open{}, env)
+	require.Equal(t, s.Readable(), err)
+	_, err = rolememory.Decide(rolememory.Initial("acme", "reviewer"), rolememory.Accept{}, env)
+	require.Equal(t, s.Readable(), err)
+
+	shipped := policy.Default().Canonical() // the one before, which is what the state holds
+	mended := fold(t, s, organisation.ApplyPolicy{Document: shipped})
+	require.NoError(t, mended.Readable())
+	fold(t, mended, organisation.DefineRole{Role: "reviewer"})
 }

@@ -127,6 +127,9 @@ func (TakeBack) KeysNeeded() int { return 0 }
 
 // Decide says what follows from a command. What is so already yields no event and no error.
 func Decide(s *State, c Command, env aggregates.Env) ([]events.Event, error) {
+	if err := env.Readable(); err != nil {
+		return nil, err
+	}
 	switch c := c.(type) {
 	case Offer:
 		return offer(s, c, env)

@@ -158,6 +158,9 @@ func (Settle) KeysNeeded() int  { return 0 }
 
 // Decide says what follows from a command. What is so already yields no event and no error.
 func Decide(s *State, c Command, env aggregates.Env) ([]events.Event, error) {
+	if err := env.Readable(); err != nil {
+		return nil, err
+	}
 	if open, ok := c.(Open); ok {
 		return opened(s, open, env)
 	}
