@@ -193,14 +193,16 @@ func (w *Worker) settle(ctx context.Context, c eventlog.Claim, message message, 
 	return string(answer.Outcome), answer.Reason, true
 }
 
-// failed is what becomes of a claim that wasn't recorded: a store that failed is asked again, a seal that doesn't open is kept for
-// somebody to look at, and the rest its producer hears.
+// failed is what becomes of a claim that wasn't recorded: a store that failed is asked again; a seal that doesn't open, and what made
+// an event that breaks its schema, are kept for somebody to look at, since nothing makes them pass; and the rest its producer hears.
 func (w *Worker) failed(ctx context.Context, c eventlog.Claim, id string, err error) (became, code string) {
-	if problem := problems.Of(err); problem.Status >= 500 {
-		return w.again(c, problem)
-	}
-	if errors.Is(err, acts.ErrSealed) {
+	problem := problems.Of(err)
+	breaks := errors.Is(err, events.ErrContract) && problem.Code == "internal" // not outcome_unknown: an attempt before may still arrive
+	switch {
+	case breaks, errors.Is(err, acts.ErrSealed):
 		return w.park(ctx, c, id, err)
+	case problem.Status >= 500:
+		return w.again(c, problem)
 	}
 	return string(events.OutcomeRejected), w.refuse(c, id, err)
 }
@@ -236,13 +238,21 @@ func (w *Worker) read(c eventlog.Claim) (message, error) {
 func (w *Worker) park(ctx context.Context, c eventlog.Claim, id string, cause error) (became, code string) {
 	if c.Organisation != "" {
 		err := w.cfg.Claims.Park(ctx, acts.Unread{
-			Organisation: c.Organisation, Producer: c.Producer, Sequence: c.Sequence, Received: c.Received, Code: problems.Of(cause).Code, Body: c.Body,
+			Organisation: c.Organisation, Producer: c.Producer, Sequence: c.Sequence, Received: c.Received, Code: parkedFor(cause), Body: c.Body,
 		})
 		if err != nil {
 			return w.again(c, problems.Of(err))
 		}
 	}
 	return OutcomeParked, w.refuse(c, id, cause)
+}
+
+// parkedFor is the reason that an administrator reads. What is our fault has a name of its own there; its producer hears internal.
+func parkedFor(cause error) string {
+	if errors.Is(cause, events.ErrContract) {
+		return events.ErrContract.Error()
+	}
+	return problems.Of(cause).Code
 }
 
 // again lets a claim come back later: nothing is known to be recorded of it.

@@ -26,6 +26,7 @@ type desk struct {
 	t       *testing.T
 	log     *eventlog.JetStream
 	claimed func(ctx context.Context, c acts.Claim) (acts.ClaimAnswer, error)
+	parked  chan string // why
 	told    chan string // claim and outcome, as its producer hears it
 	stop    func()      // stops intake and waits for its end
 }
@@ -33,7 +34,10 @@ type desk struct {
 func (d *desk) Claimed(ctx context.Context, c acts.Claim) (acts.ClaimAnswer, error) {
 	return d.claimed(ctx, c)
 }
-func (d *desk) Park(context.Context, acts.Unread) error  { return nil }
+func (d *desk) Park(_ context.Context, u acts.Unread) error {
+	d.parked <- u.Code
+	return nil
+}
 func (d *desk) SweepParked(context.Context) (int, error) { return 0, nil }
 
 // Publish holds the order as it goes: recorded, told, acknowledged. What is told of stands in the inbox still.
@@ -54,7 +58,7 @@ func newDesk(t *testing.T, claimed func(context.Context, acts.Claim) (acts.Claim
 	conn, err := testkit.NATS(t).Connect()
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
-	d := &desk{t: t, claimed: claimed, told: make(chan string, 1000)}
+	d := &desk{t: t, claimed: claimed, parked: make(chan string, 1000), told: make(chan string, 1000)}
 	d.log, err = eventlog.New(conn, eventlog.Config{})
 	require.NoError(t, err)
 	require.NoError(t, d.log.CreateInbox(t.Context()))
@@ -152,4 +156,33 @@ func TestAClaimThatMayBeRecordedComesAgain(t *testing.T) {
 	d.empty()
 	require.Equal(t, map[string]int{"c-1": 3, "c-2": 1}, recorded)
 	require.Empty(t, d.told)
+}
+
+// A claim that makes an event which breaks its schema is our fault, and no repetition mends it: it is parked at its first delivery,
+// with its reason, and neither comes again nor is dropped by the inbox unseen. While an attempt may still be stored it comes again.
+func TestAClaimThatBreaksOurContractIsParkedAtOnce(t *testing.T) {
+	t.Parallel()
+	breaks := fmt.Errorf("event: %w: %w", events.ErrContract, schemas.ErrViolation)
+	var mu sync.Mutex
+	came := map[string]int{}
+	d := newDesk(t, func(_ context.Context, c acts.Claim) (acts.ClaimAnswer, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if came[c.ID]++; c.ID == "c-2" && came[c.ID] == 1 {
+			return acts.ClaimAnswer{}, fmt.Errorf("%w: %w", runner.ErrOutcomeUnknown, breaks)
+		}
+		return acts.ClaimAnswer{}, breaks
+	})
+	d.claims("c-1", "ada")
+	require.Equal(t, "c-1 rejected", <-d.told)
+	require.Equal(t, "event_breaks_contract", <-d.parked)
+	d.claims("c-2", "ada")
+	require.Equal(t, "c-2 rejected", <-d.told)
+	require.Equal(t, "event_breaks_contract", <-d.parked)
+	d.stop()
+	require.Eventually(t, func() bool {
+		_, waiting, err := d.log.OldestClaim(t.Context())
+		return err == nil && !waiting
+	}, 10*time.Second, 10*time.Millisecond, "they are ended, and nobody waits for the broker to know it")
+	require.Equal(t, map[string]int{"c-1": 1, "c-2": 2}, came)
 }
