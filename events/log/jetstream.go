@@ -271,6 +271,7 @@ func (l *JetStream) ask(ctx context.Context, subject string, request any) ([]byt
 
 // The server's codes that mean something here; each one is measured or read in its source.
 const (
+	codeNoPeers              = 10005 // in a cluster: too few nodes are known, as right after its start
 	codeNotEnabledForAccount = 10039
 	codeNoMessage            = 10037
 	codeTooLarge             = 10054

@@ -93,8 +93,13 @@ func (l *JetStream) create(ctx context.Context, want jetstream.StreamConfig) err
 	}{want, true}
 	var created streamInfo
 	err := l.api(ctx, "STREAM.CREATE."+want.Name, request, &created)
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return l.outlast(ctx, want, func(ctx context.Context) { _ = l.api(ctx, "STREAM.CREATE."+want.Name, request, &created) })
+	silent := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil
+	if silent || code(err) == codeNoPeers {
+		err := l.outlast(ctx, want, func(ctx context.Context) error { return l.api(ctx, "STREAM.CREATE."+want.Name, request, &created) })
+		if err != nil {
+			return fmt.Errorf("create stream %s: %w", want.Name, err)
+		}
+		return nil
 	}
 	if code(err) == codeStreamNameInUse { // with another configuration
 		return l.open(ctx, want)
@@ -105,18 +110,22 @@ func (l *JetStream) create(ctx context.Context, want jetstream.StreamConfig) err
 	return compare(want, created.Config)
 }
 
-// outlast looks for a stream whose making nobody answered, and asks for it again while it isn't there. What such a repetition hears
-// counts for nothing: the cluster may answer it before the stream is there.
-func (l *JetStream) outlast(ctx context.Context, want jetstream.StreamConfig, again func(context.Context)) error {
+// outlast looks for a stream whose making nobody answered, or for which not enough nodes had been heard of yet, and asks for it again
+// while it isn't there. That such a repetition is told of success counts for nothing: the cluster may say so before the stream is there.
+func (l *JetStream) outlast(ctx context.Context, want jetstream.StreamConfig, again func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, creating)
 	defer cancel()
+	var refused error
 	for {
 		err := l.open(ctx, want)
-		if err == nil || errors.Is(err, ErrDrift) || ctx.Err() != nil {
+		if err == nil || errors.Is(err, ErrDrift) {
 			return err
 		}
+		if ctx.Err() != nil {
+			return errors.Join(err, refused)
+		}
 		if errors.Is(err, ErrMissingStream) {
-			again(ctx)
+			refused = again(ctx)
 		}
 		rest(ctx, silence)
 	}
