@@ -105,38 +105,50 @@ func (a *Acts) parked(ctx context.Context, org string, id events.ID) (events.Par
 
 // RetryParked takes a parked claim in again, through the inbox, as if its producer had sent it now: the producer hears the outcome,
 // and what still can't be read is parked anew. It is given up here only once the inbox has it.
-func (a *Acts) RetryParked(ctx context.Context, c Caller, id events.ID) (Done, error) {
+func (a *Acts) RetryParked(ctx context.Context, c Caller, r Request, id events.ID) (Done, error) {
+	return a.unpark(ctx, c, r, id, func(p events.Parked, body []byte) error {
+		if err := a.Inbox.Resubmit(ctx, c.Organisation, p.Producer, body); err != nil {
+			return fmt.Errorf("retry parked claim %s: %w", id, err)
+		}
+		return nil
+	})
+}
+
+// DiscardParked destroys a parked claim.
+func (a *Acts) DiscardParked(ctx context.Context, c Caller, r Request, id events.ID) (Done, error) {
+	return a.unpark(ctx, c, r, id, func(events.Parked, []byte) error { return nil })
+}
+
+// unpark gives a parked claim up once first has been done with it. A command that was carried out answers as it did (spec 9.2), also
+// where the claim is gone by now. The answer is the last position of the organisation: nothing of a parked claim stands on a stream.
+func (a *Acts) unpark(ctx context.Context, c Caller, r Request, id events.ID, first func(events.Parked, []byte) error) (Done, error) {
 	if _, err := c.administers(); err != nil {
 		return Done{}, err
+	}
+	command := c.commandID(r)
+	position, known, err := a.Parked.Unparked(ctx, c.Organisation, command)
+	if err != nil {
+		return Done{}, fmt.Errorf("look command %s up: %w: %w", command, runner.ErrUnavailable, err)
+	}
+	if known {
+		return Done{position}, nil
 	}
 	p, body, err := a.parked(ctx, c.Organisation, id)
 	if err != nil {
 		return Done{}, err
 	}
-	if err := a.Inbox.Resubmit(ctx, c.Organisation, p.Producer, body); err != nil {
-		return Done{}, fmt.Errorf("retry parked claim %s: %w", id, err)
-	}
-	return a.dropped(ctx, c, id)
-}
-
-// DiscardParked destroys a parked claim.
-func (a *Acts) DiscardParked(ctx context.Context, c Caller, id events.ID) (Done, error) {
-	if _, err := c.administers(); err != nil {
+	if err := first(p, body); err != nil {
 		return Done{}, err
-	}
-	if _, _, err := a.parked(ctx, c.Organisation, id); err != nil {
-		return Done{}, err
-	}
-	return a.dropped(ctx, c, id)
-}
-
-// dropped answers with the last position of the organisation: nothing of a parked claim stands on a stream.
-func (a *Acts) dropped(ctx context.Context, c Caller, id events.ID) (Done, error) {
-	if _, err := a.Parked.DropParked(ctx, c.Organisation, id); err != nil {
-		return Done{}, fmt.Errorf("drop parked claim %s: %w: %w", id, runner.ErrUnavailable, err)
 	}
 	last, err := a.Stream.Last(ctx, events.StreamFor(c.Organisation))
-	return Done{last}, err
+	if err != nil {
+		return Done{}, err
+	}
+	position, err = a.Parked.Unpark(ctx, c.Organisation, id, command, last, events.At(a.Now()))
+	if err != nil {
+		return Done{}, fmt.Errorf("drop parked claim %s: %w: %w", id, runner.ErrUnavailable, err)
+	}
+	return Done{position}, nil
 }
 
 // EraseParked is the erase handler of parked claims: it destroys all that may concern the member, and says how many. A claim that

@@ -33,6 +33,9 @@ type Parked interface {
 	ParkedClaims(ctx context.Context, org string, now, below events.Time, belowID events.ID, limit int) ([]events.Parked, error)
 	ParkedClaim(ctx context.Context, org string, id events.ID, now events.Time) (p events.Parked, body []byte, found bool, err error)
 	DropParked(ctx context.Context, org string, id events.ID) (dropped bool, err error)
+	// Unpark drops one for a command and remembers it; Unparked is what a command that was carried out answers with.
+	Unpark(ctx context.Context, org string, id, command events.ID, position uint64, now events.Time) (answers uint64, err error)
+	Unparked(ctx context.Context, org string, command events.ID) (position uint64, known bool, err error)
 	DropExpiredClaims(ctx context.Context, now events.Time) (dropped int, err error)
 }
 

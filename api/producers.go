@@ -128,12 +128,12 @@ type unparkedAnswer struct {
 }
 
 func (a *API) retryParked(c *call) (answer, error) {
-	done, err := a.cfg.Acts.RetryParked(c.ctx, c.caller, c.id)
+	done, err := a.cfg.Acts.RetryParked(c.ctx, c.caller, c.request, c.id)
 	return answer{position: done.Position, body: unparkedAnswer{c.id, "received"}}, err
 }
 
 func (a *API) discardParked(c *call) (answer, error) {
-	done, err := a.cfg.Acts.DiscardParked(c.ctx, c.caller, c.id)
+	done, err := a.cfg.Acts.DiscardParked(c.ctx, c.caller, c.request, c.id)
 	return answer{position: done.Position, body: unparkedAnswer{c.id, "discarded"}}, err
 }
 

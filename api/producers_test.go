@@ -207,15 +207,31 @@ func TestParkedClaims(t *testing.T) {
 	inbox, err := b.log.Claims(context.Background(), "intake")
 	require.NoError(t, err)
 	t.Cleanup(inbox.Close)
-	b.ok(post("/v1/admin/parked/"+first+"/retry", admin, ""))
+	retry := post("/v1/admin/parked/"+first+"/retry", admin, "").with("Idempotency-Key", "r-1")
+	retried := b.ok(retry)
 	claim, err := inbox.Next(context.Background())
 	require.NoError(t, err)
 	require.Equal(t, `{"secret":"ada's words"`, string(claim.Body))
 	require.Equal(t, "notes", claim.Producer)
 	require.NoError(t, claim.Ack(context.Background()))
 	b.refused(post("/v1/admin/parked/"+first+"/retry", admin, ""), http.StatusNotFound, "not_found")
-	b.ok(post("/v1/admin/parked/"+second+"/discard", admin, ""))
+	discard := post("/v1/admin/parked/"+second+"/discard", admin, "").with("Idempotency-Key", "d-1")
+	discarded := b.ok(discard)
 	require.Empty(t, into[parkedList](b, b.ok(get("/v1/admin/parked", admin))).Items)
+	// Repeated under its key, each answers as it did, wherever the organisation stands now, and nothing more is done (spec 9.2).
+	b.own(b.member(acme, "ada"))
+	for call, answered := range map[*request]response{&retry: retried, &discard: discarded} {
+		again := b.ok(*call)
+		require.Equal(t, string(answered.body), string(again.body))
+		require.Equal(t, answered.position, again.position)
+	}
+	_, waiting, err := b.log.OldestClaim(context.Background())
+	require.NoError(t, err)
+	require.False(t, waiting, "it isn't taken in twice")
+	for _, path := range []string{first + "/discard", second + "/retry"} { // another command under the same key
+		b.refused(post("/v1/admin/parked/"+path, admin, "").with("Idempotency-Key", "r-1"), http.StatusNotFound, "not_found")
+	}
+	b.refused(post("/v1/admin/parked/"+first+"/retry", b.admin(borealis), "").with("Idempotency-Key", "r-1"), http.StatusNotFound, "not_found")
 
 	// After fourteen days it is gone on read, although nothing swept.
 	third := b.park(acme, "{", "invalid_json")

@@ -175,6 +175,35 @@ func TestParkedClaims(t *testing.T) {
 	require.Equal(t, []events.ID{ids[2]}, list(now, end, last))
 }
 
+// What was carried out answers with the position it answered with first, for thirty days and in its own organisation.
+func TestACommandAboutAParkedClaimIsKnownAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	now, id, command := events.At(b.clock.now()), newID(t), newID(t)
+	require.NoError(t, b.Park(t.Context(), parked(t, id, now), text))
+	known := func(org string) bool {
+		_, known, err := b.Unparked(t.Context(), org, command)
+		require.NoError(t, err)
+		return known
+	}
+	require.False(t, known(org))
+	for _, position := range []uint64{7, 9} { // the second came at the same time
+		answers, err := b.Unpark(t.Context(), org, id, command, position, now)
+		require.NoError(t, err)
+		require.EqualValues(t, 7, answers)
+	}
+	_, _, found, err := b.ParkedClaim(t.Context(), org, id, now)
+	require.NoError(t, err)
+	require.False(t, found)
+	require.False(t, known("borealis"))
+	_, err = b.DropExpiredClaims(t.Context(), now.Plus(29*24*time.Hour))
+	require.NoError(t, err)
+	require.True(t, known(org))
+	_, err = b.DropExpiredClaims(t.Context(), now.Plus(30*24*time.Hour))
+	require.NoError(t, err)
+	require.False(t, known(org))
+}
+
 // A row doesn't open in another's place.
 func TestAParkedClaimStaysInItsPlace(t *testing.T) {
 	t.Parallel()

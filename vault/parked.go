@@ -98,24 +98,75 @@ func (v *Vault) DropParked(ctx context.Context, org string, id events.ID) (dropp
 	return n > 0, err
 }
 
-// DropExpiredClaims is the sweep of every organisation.
+// Unpark is DropParked for a command, which is known from then on: at once with the drop, so that neither is there without the other.
+// It says which position the command answers with, which is the first that was given.
+func (v *Vault) Unpark(ctx context.Context, org string, id, command events.ID, position uint64, now events.Time) (answers uint64, err error) {
+	parsed, err := parseIDs("unpark a claim", []events.ID{id, command})
+	if err != nil {
+		return 0, fmt.Errorf("unpark a claim: %w", err)
+	}
+	err = pgx.BeginFunc(ctx, v.pool, func(tx pgx.Tx) error {
+		if _, err := dropIn(ctx, tx, `organisation = $1 AND id = $2`, org, parsed[0]); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `INSERT INTO vault.unparked_claims (organisation, command, position, done_at) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (organisation, command) DO NOTHING`, org, parsed[1], int64(position), now.Time)
+		return err
+	})
+	if err != nil {
+		return 0, storeError("unpark a claim", err)
+	}
+	if first, known, err := v.Unparked(ctx, org, command); err != nil || known {
+		return first, err
+	}
+	return position, nil
+}
+
+// Unparked is what a command that was carried out answers with.
+func (v *Vault) Unparked(ctx context.Context, org string, command events.ID) (position uint64, known bool, err error) {
+	id, err := parseID("command", command)
+	if err != nil {
+		return 0, false, fmt.Errorf("look an unparked claim up: %w", err)
+	}
+	var stored int64
+	err = v.pool.QueryRow(ctx, `SELECT position FROM vault.unparked_claims WHERE organisation = $1 AND command = $2`, org, id).Scan(&stored)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, storeError("look an unparked claim up", err)
+	}
+	return uint64(stored), true, nil
+}
+
+// unparkedFor is how long a command is known again (spec 9.2).
+const unparkedFor = 30 * 24 * time.Hour
+
+// DropExpiredClaims is the sweep of every organisation. It forgets old commands too.
 func (v *Vault) DropExpiredClaims(ctx context.Context, now events.Time) (dropped int, err error) {
+	if _, err := v.pool.Exec(ctx, `DELETE FROM vault.unparked_claims WHERE done_at <= $1`, now.Add(-unparkedFor)); err != nil {
+		return 0, storeError("forget commands about parked claims", err)
+	}
 	return v.dropParked(ctx, `expires_at <= $1`, now.Time)
 }
 
 func (v *Vault) dropParked(ctx context.Context, which string, args ...any) (n int, err error) {
-	err = pgx.BeginFunc(ctx, v.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `UPDATE vault.parked_claims SET box = decode(repeat('00', octet_length(box)), 'hex') WHERE `+which, args...); err != nil {
-			return err
-		}
-		tag, err := tx.Exec(ctx, `DELETE FROM vault.parked_claims WHERE `+which, args...)
-		n = int(tag.RowsAffected())
+	err = pgx.BeginFunc(ctx, v.pool, func(tx pgx.Tx) (err error) {
+		n, err = dropIn(ctx, tx, which, args...)
 		return err
 	})
 	if err != nil {
 		return 0, storeError("drop parked claims", err)
 	}
 	return n, nil
+}
+
+func dropIn(ctx context.Context, tx pgx.Tx, which string, args ...any) (n int, err error) {
+	if _, err := tx.Exec(ctx, `UPDATE vault.parked_claims SET box = decode(repeat('00', octet_length(box)), 'hex') WHERE `+which, args...); err != nil {
+		return 0, err
+	}
+	tag, err := tx.Exec(ctx, `DELETE FROM vault.parked_claims WHERE `+which, args...)
+	return int(tag.RowsAffected()), err
 }
 
 func parkedRef(org string) events.KeyRef {
