@@ -19,6 +19,7 @@ import (
 	"iris.example/iris/identity/devissuer"
 	"iris.example/iris/internal/assembly"
 	"iris.example/iris/internal/dirlock"
+	"iris.example/iris/internal/keyfile"
 	"iris.example/iris/internal/natsserver"
 	"iris.example/iris/internal/pgserver"
 	"iris.example/iris/metrics"
@@ -288,7 +289,7 @@ func (i *Instance) work(name string, run func() error) {
 }
 
 func (i *Instance) serve() error {
-	cursorKey, err := keyFile(i.cfg.path("cursor.key"))
+	cursorKey, err := keyfile.Open(i.cfg.path("cursor.key"))
 	if err != nil {
 		return err
 	}

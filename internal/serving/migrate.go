@@ -2,11 +2,9 @@ package serving
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -21,6 +19,7 @@ import (
 	"iris.example/iris/events"
 	eventlog "iris.example/iris/events/log"
 	"iris.example/iris/internal/assembly"
+	"iris.example/iris/internal/keyfile"
 	"iris.example/iris/runner"
 	"iris.example/iris/schemas"
 	"iris.example/iris/screening"
@@ -138,13 +137,8 @@ func (c MigrateConfig) makeKeys() (vault.Master, error) {
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(c.Keys, cursorKeyFile)
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		return master, err
-	}
-	key := make([]byte, cursorKeySize)
-	_, _ = rand.Read(key) // never fails (crypto/rand)
-	return master, os.WriteFile(path, key, 0o600)
+	_, err = keyfile.Open(filepath.Join(c.Keys, cursorKeyFile))
+	return master, err
 }
 
 func (c MigrateConfig) prepareDatabases(ctx context.Context) error {
