@@ -56,23 +56,6 @@ func scopeOf(t *testing.T, fields map[string]string) events.Scope {
 	return scope
 }
 
-// Every lifecycle against every other (spec 1.2): what isn't listed is forbidden.
-func TestLifecycleMoves(t *testing.T) {
-	t.Parallel()
-	may := map[events.Lifecycle][]events.Lifecycle{
-		events.LifecycleDraft:      {events.LifecycleActive, events.LifecycleTombstoned},
-		events.LifecycleActive:     {events.LifecyclePaused, events.LifecycleSuperseded, events.LifecycleTombstoned},
-		events.LifecyclePaused:     {events.LifecycleActive, events.LifecycleSuperseded, events.LifecycleTombstoned},
-		events.LifecycleSuperseded: {events.LifecycleTombstoned},
-		events.LifecycleTombstoned: {},
-	}
-	for from, to := range may {
-		for next := range may {
-			require.Equal(t, contains(to, next), from.MayBecome(next), "%s to %s", from, next)
-		}
-	}
-}
-
 // Tiers and the kinds that they admit (spec 1.5).
 func TestTiersAdmitKinds(t *testing.T) {
 	t.Parallel()

@@ -185,22 +185,6 @@ const (
 	LifecycleTombstoned Lifecycle = "tombstoned"
 )
 
-// MayBecome reports whether the move is one of those chosen in spec 1.2; every other one is refused
-// invalid_lifecycle_transition.
-func (l Lifecycle) MayBecome(next Lifecycle) bool {
-	switch next {
-	case LifecycleActive:
-		return l == LifecycleDraft || l == LifecyclePaused
-	case LifecyclePaused:
-		return l == LifecycleActive
-	case LifecycleSuperseded:
-		return l == LifecycleActive || l == LifecyclePaused
-	case LifecycleTombstoned:
-		return l != LifecycleTombstoned
-	}
-	return false
-}
-
 // SuppressionReason says why an entry isn't used although it is kept (spec 1.2, given).
 type SuppressionReason string
 

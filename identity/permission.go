@@ -30,10 +30,6 @@ func AllPermissions() []Permission {
 	}
 }
 
-// ProgramScopeReads is PROGRAM_SCOPE_READS: what everyone in a program holds
-// without a claim. Who is in a program isn't known here, so Has doesn't count it.
-func ProgramScopeReads() []Permission { return []Permission{AgentMemoryRead} }
-
 // ParsePermission accepts the names above and nothing else.
 func ParsePermission(s string) (Permission, bool) {
 	p := Permission(s)

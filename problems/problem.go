@@ -52,24 +52,6 @@ func (p Problem) Temporary() bool {
 	return p.RetryAfter > 0 && (p.Status >= 500 || p.Status == http.StatusTooManyRequests)
 }
 
-// Exit codes of commands (spec 9.7). 3, verified except what is erased, is no error.
-const (
-	ExitDone     = 0
-	ExitNot      = 1 // the answer is no
-	ExitUnproved = 2 // nothing was decided or checked: no answer, no credential, a fault of ours
-)
-
-// ExitCode is what a command ends with.
-func ExitCode(err error) int {
-	if err == nil {
-		return ExitDone
-	}
-	if p := Of(err); p.Temporary() || p.Status >= 500 || p.Code == codeUnauthenticated {
-		return ExitUnproved
-	}
-	return ExitNot
-}
-
 // Reason is the code as a claim's outcome says it (spec 10.1), and whether the claim should be tried again instead.
 func Reason(err error) (reason string, again time.Duration) {
 	p := Of(err)

@@ -219,7 +219,6 @@ func TestATokenIsUnauthenticatedWhateverItBroke(t *testing.T) {
 	require.Equal(t, 401, p.Status)
 	require.Equal(t, "unauthenticated", p.Code)
 	require.Equal(t, []problems.Item{{Code: "token_missing", Detail: "no Authorization header"}}, p.Errors)
-	require.Equal(t, problems.ExitUnproved, problems.ExitCode(err))
 }
 
 func TestMissingConsentsAreNamed(t *testing.T) {
@@ -244,15 +243,6 @@ func TestForeignAndUnknownAnswerTheSame(t *testing.T) {
 	for _, code := range []string{"member_unknown", "memory_unknown", "proposal_unknown", "consent_unknown", "organisation_unknown"} {
 		require.Equal(t, unknown, problems.Of(&aggregates.Refusal{Code: code, Existing: "0193", Missing: []events.ConsentKey{"medical"}}))
 	}
-}
-
-func TestExitCodes(t *testing.T) {
-	t.Parallel()
-	require.Equal(t, problems.ExitDone, problems.ExitCode(nil))
-	require.Equal(t, problems.ExitNot, problems.ExitCode(aggregates.Refuse("declined_before", "spec 1.8")))
-	require.Equal(t, problems.ExitNot, problems.ExitCode(acts.ErrNotFound))
-	require.Equal(t, problems.ExitUnproved, problems.ExitCode(runner.ErrUnavailable))
-	require.Equal(t, problems.ExitUnproved, problems.ExitCode(errors.New("anything")))
 }
 
 // TestTheWordsSayWhatToDo holds the table to its form, over every code that can be had from the sources.

@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"slices"
 	"unicode/utf8"
 
 	"iris.example/iris/policy"
@@ -18,13 +17,6 @@ func Tokens(text string) []string {
 	var tokens []string
 	each(text, func(token []byte, _ int) { tokens = append(tokens, string(token)) })
 	return tokens
-}
-
-// TokenSet is the set of Tokens, sorted.
-func TokenSet(text string) []string {
-	tokens := Tokens(text)
-	slices.Sort(tokens)
-	return slices.Compact(tokens)
 }
 
 // LongTokens leaves out the tokens of one or two characters, which the scorers don't compare.

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -40,7 +41,6 @@ func TestTokens(t *testing.T) {
 	} {
 		require.Equal(t, want, Tokens(text), text)
 	}
-	require.Equal(t, []string{"green", "tea"}, TokenSet("Tea, green TEA"))
 	require.Equal(t, []string{"日本語", "tea"}, LongTokens([]string{"日本語", "日本", "tea", "te", "é"}))
 }
 
@@ -75,13 +75,19 @@ func TestJaccardOfManyIsTheSetsOfEach(t *testing.T) {
 	})
 }
 
+func tokenSet(text string) []string {
+	tokens := Tokens(text)
+	slices.Sort(tokens)
+	return slices.Compact(tokens)
+}
+
 func naiveJaccard(body, query string) int64 {
 	union, shared := map[string]bool{}, uint64(0)
 	asked := map[string]bool{}
-	for _, token := range LongTokens(TokenSet(query)) {
+	for _, token := range LongTokens(tokenSet(query)) {
 		union[token], asked[token] = true, true
 	}
-	for _, token := range LongTokens(TokenSet(body)) {
+	for _, token := range LongTokens(tokenSet(body)) {
 		union[token] = true
 		if asked[token] {
 			shared++

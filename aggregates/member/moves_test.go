@@ -1,6 +1,7 @@
 package member_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,6 +10,14 @@ import (
 	"iris.example/iris/aggregates/member"
 	"iris.example/iris/events"
 )
+
+// mayBecome are the moves between lifecycles chosen in spec 1.2: what isn't listed is forbidden.
+var mayBecome = map[events.Lifecycle][]events.Lifecycle{
+	events.LifecycleDraft:      {events.LifecycleActive, events.LifecycleTombstoned},
+	events.LifecycleActive:     {events.LifecyclePaused, events.LifecycleSuperseded, events.LifecycleTombstoned},
+	events.LifecyclePaused:     {events.LifecycleActive, events.LifecycleSuperseded, events.LifecycleTombstoned},
+	events.LifecycleSuperseded: {events.LifecycleTombstoned},
+}
 
 // Every state against every move (spec 1.2): what it becomes, or how it is refused. Five more rows than there are lifecycles: two
 // forgets that can be taken back, one that is final although no sweep came by, a draft that lapsed, and a pause with an end.
@@ -78,7 +87,7 @@ func TestEveryMoveFromEveryState(t *testing.T) {
 				}
 				require.NoError(t, err)
 				require.Equal(t, expected, string(e.Lifecycle))
-				require.True(t, state.lifecycle == e.Lifecycle || state.lifecycle.MayBecome(e.Lifecycle), "%s may not become %s", state.lifecycle, e.Lifecycle)
+				require.True(t, state.lifecycle == e.Lifecycle || slices.Contains(mayBecome[state.lifecycle], e.Lifecycle), "%s may not become %s", state.lifecycle, e.Lifecycle)
 			})
 		}
 	}

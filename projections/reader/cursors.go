@@ -8,22 +8,9 @@ type Cursor struct {
 	Position uint64 `db:"position"`
 }
 
-// Gap is a run of positions, both ends included, that the stream no longer had.
-type Gap struct {
-	Stream string `db:"stream"`
-	First  uint64 `db:"first_position"`
-	Last   uint64 `db:"last_position"`
-}
-
 // Cursors lists an organisation's lines.
 func Cursors(ctx context.Context, s *Session) ([]Cursor, error) {
 	return Collect[Cursor](ctx, s, "SELECT stream, position FROM cursors WHERE organization_id = $1 ORDER BY stream", s.Organisation())
-}
-
-// Gaps lists what the lines had to pass over. Each is an alarm: streams deny deletion (spec 9.2).
-func Gaps(ctx context.Context, s *Session) ([]Gap, error) {
-	return Collect[Gap](ctx, s, `SELECT stream, first_position, last_position FROM gaps
-		WHERE organization_id = $1 ORDER BY stream, first_position`, s.Organisation())
 }
 
 // Position reads one line's cursor; a line that never began stands at 0.
