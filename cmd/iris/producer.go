@@ -37,8 +37,9 @@ type added struct {
 	IntakeKey       string `json:"intakeKey"`
 }
 
-// Run takes the file before it asks: credentials that can't be written down are lost.
-func (c producerAdd) Run(ctx context.Context, out output) (err error) {
+// Run takes the file before it asks: credentials that can't be written down are lost. Once they stand in it the file stays, whatever
+// else fails: nobody is shown them again.
+func (c producerAdd) Run(ctx context.Context, out output) error {
 	iris, err := openClientOf(c.Data, c.Org)
 	if err != nil {
 		return err
@@ -51,18 +52,22 @@ func (c producerAdd) Run(ctx context.Context, out output) (err error) {
 	if err != nil {
 		return &exit{exitNot, fmt.Errorf("the credentials can't be written; nothing was added: %w", err)}
 	}
+	written := false
 	defer func() {
-		if err = errors.Join(err, file.Close()); err != nil {
+		if !written {
 			_ = os.Remove(path)
 		}
 	}()
+	defer file.Close() // again, after the write, is no harm
 	var a added
 	if err := iris.ask(ctx, "admin", http.MethodPost, "/v1/admin/producers", map[string]string{"producer": c.Name, "consumer": c.Consumer}, &a); err != nil {
 		return answered(err)
 	}
-	if _, err := file.WriteString(a.Credentials); err != nil {
+	_, err = file.WriteString(a.Credentials)
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return fmt.Errorf("the producer was added, and its credentials can't be written; revoke it and add it again: %w", err)
 	}
+	written = true
 	a.Credentials, a.CredentialsFile, a.NATS = "", path, iris.ready.NATS.URL
 	if c.JSON {
 		return out.json(a)

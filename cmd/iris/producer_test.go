@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -20,6 +22,11 @@ import (
 func claimLine(id, subject, body string) string {
 	return fmt.Sprintf(`{"id":%q,"data":{"member":{"subject":%q},"tier":"individual","kind":"preference","scope":{"kind":"profile"},"category":"preference","body":%q,"origin":"model-inferred"}}`, id, subject, body) + "\n"
 }
+
+// full is a terminal's file on a disk without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
 // A producer's day: added, a file carried to its outcomes and taken up again, what couldn't be read looked after, revoked.
 func TestProducerByCommands(t *testing.T) {
@@ -51,6 +58,13 @@ func TestProducerByCommands(t *testing.T) {
 	stdout, _ = does(exitDone, "producer", "add", "notes", "--org", "borealis", "--json")
 	require.Contains(t, stdout, `"subject": "iris.in.borealis.notes.memory.proposed"`)
 	require.FileExists(t, filepath.Join(dir, "borealis-notes.creds"))
+	// Nothing can be printed: it was added, and its only credentials stay.
+	kept := filepath.Join(dir, "unsaid.creds")
+	err = producerAdd{Name: "unsaid", Consumer: "assistant", Creds: kept, Data: filepath.Join(dir, ".iris")}.Run(t.Context(), output{Out: full{}, Err: io.Discard})
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	content, err = os.ReadFile(kept)
+	require.NoError(t, err, "the credentials are shown to nobody again")
+	require.Contains(t, string(content), "BEGIN NATS USER JWT")
 
 	// The file: a good line, one that Iris refuses, one that is none.
 	lines := claimLine("n-1", "ada@acme.example", "Prefers tea.") + claimLine("n-2", "nobody", "Prefers milk.") + "{\n"
