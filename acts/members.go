@@ -8,6 +8,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"iris.example/iris/aggregates/member"
+	"iris.example/iris/aggregates/organisation"
 	"iris.example/iris/events"
 	"iris.example/iris/projections/belonging"
 	"iris.example/iris/projections/reader"
@@ -69,7 +70,7 @@ func (a *Acts) register(ctx context.Context, c Caller, r Request, actor events.A
 		return "", fmt.Errorf("register a member: %w: %w", runner.ErrUnavailable, err)
 	}
 	_, err = a.run(ctx, c.Organisation, id, runner.Command[member.Command]{
-		ID: events.CommandID(c.Organisation, "registration", string(id)), Received: r.Received, Actor: actor, Trace: r.Trace,
+		ID: events.CommandID(c.Organisation, organisation.Registration, string(id)), Received: r.Received, Actor: actor, Trace: r.Trace,
 		Setting: setting(c.Defined), Body: member.Register{},
 	}, "registration")
 	return id, err

@@ -195,6 +195,8 @@ var rows = map[string]row{
 		detail: "What is sealed doesn't open under the organisation's intake key, or is not what a claim's seal holds. Fetch /v1/intake-key and seal again."},
 	"producer_revoked": {status: http.StatusForbidden, title: "Producer revoked",
 		detail: "The producer's credentials were revoked, so that its claims are not taken. An administrator can add it again, with new ones."},
+	"producer_name_reserved": {status: http.StatusUnprocessableEntity, title: "Producer name reserved",
+		detail: "No producer can be called registration: ids of Iris's own begin with it. Nothing was done; give the producer another name."},
 	"producer_exists": {status: http.StatusConflict, title: "Producer exists",
 		detail: "A producer of this name stands; its credentials were shown once. Revoke it first to give it others."},
 	"producer_unknown": {as: codeNotFound},

@@ -232,6 +232,11 @@ func publishTerms(s *State, c PublishTerms) ([]events.Event, error) {
 	}}, nil
 }
 
+// Registration stands in the command ids of members' registrations where a claim's has its producer's name (spec 9.2): a producer
+// called so could name a claim that a member's book takes for the registration. No new one can be; one that was named so before is left
+// as it is, because other ids would make other commands of its claims.
+const Registration = "registration"
+
 func registerProducer(s *State, c RegisterProducer) ([]events.Event, error) {
 	if !c.Consumer.Valid() {
 		return nil, aggregates.Refuse("consumer_unknown", "spec 1.1")
@@ -242,6 +247,8 @@ func registerProducer(s *State, c RegisterProducer) ([]events.Event, error) {
 	registered := &events.ProducerRegistered{Producer: c.Name, Consumer: c.Consumer, PublicKey: c.PublicKey}
 	known, ok := s.Producers[c.Name]
 	switch {
+	case !ok && c.Name == Registration:
+		return nil, aggregates.Refuse("producer_name_reserved", "spec 9.2")
 	case !ok || known.Revoked:
 		return []events.Event{registered}, nil
 	case known == Producer{Name: c.Name, Consumer: c.Consumer, PublicKey: c.PublicKey}:

@@ -69,3 +69,17 @@ func TestConsumersAreThoseOfTheTable(t *testing.T) {
 	refused(t, s, organisation.RegisterProducer{Name: "notes", Consumer: "stranger", PublicKey: "U1", Fresh: true}, "consumer_unknown")
 	refused(t, s, organisation.RegisterClient{Client: "app", Consumers: []events.Consumer{events.ConsumerAssistant, "stranger"}}, "consumer_unknown")
 }
+
+// A claim's command id and a registration's are of the same parts (spec 9.2): no new producer can be named as the registration is. One
+// that was goes on.
+func TestNoProducerIsCalledRegistration(t *testing.T) {
+	t.Parallel()
+	s := fold(t, organisation.Initial("acme"), organisation.Found{})
+	named := func(key string) organisation.RegisterProducer {
+		return organisation.RegisterProducer{Name: "registration", Consumer: events.ConsumerAssistant, PublicKey: key}
+	}
+	refused(t, s, named("U1"), "producer_name_reserved")
+	s = organisation.Evolve(s, events.Recorded{Event: &events.ProducerRegistered{Producer: "registration", Consumer: events.ConsumerAssistant, PublicKey: "U1"}})
+	s = fold(t, s, named("U2"))
+	require.Equal(t, "U2", s.Producers["registration"].PublicKey)
+}
