@@ -48,7 +48,6 @@ func (a *Acts) Withdraw(ctx context.Context, c Caller, r Request, grant events.I
 func (a *Acts) consentDone(c Caller, o runner.Outcome) ConsentDone {
 	done := ConsentDone{Done: Done{o.Position}}
 	for _, e := range o.Events {
-		done.EventID = e.ID
 		switch event := e.Event.(type) {
 		case *events.ConsentGranted:
 			done.State, done.Consent = events.StateGranted, event.Consent
@@ -56,7 +55,10 @@ func (a *Acts) consentDone(c Caller, o runner.Outcome) ConsentDone {
 			done.State, done.Consent = events.StateWithdrawn, event.Consent
 		case *events.ConsentDenied:
 			done.State, done.Consent = events.StateDenied, event.Consent
+		default: // an offer to a role that rested on it
+			continue
 		}
+		done.EventID = e.ID
 		done.Receipt = a.receipt(c, receipts.Event{
 			ID: e.ID, State: done.State, Supersedes: done.Consent.Supersedes, Record: done.Consent.Record.Plain, Position: o.Position,
 		})

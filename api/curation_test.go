@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"testing"
 
@@ -120,4 +121,28 @@ func TestThreePeopleAndAVersion(t *testing.T) {
 	rejected := into[candidate](b, b.ok(post(at+"/reject", curator, "")))
 	require.Equal(t, "rejected", rejected.State)
 	require.Empty(t, rejected.Body)
+}
+
+// What a withdrawal takes back with it stands in the same commit; the answer and its receipt are about the consent all the same.
+func TestAWithdrawalThatTakesBackAnOfferAnswersForTheConsent(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ada := b.member(acme, "ada")
+	b.ok(put("/v1/admin/roles/reviewer", b.admin(acme), ""))
+	path, _ := b.own(ada, "kind", `"lesson"`, "body", `"Check the units before the numbers."`)
+	b.ok(post("/v1/programs/default/agent-memory/"+path[len("/v1/me/memory/"):]+"/propose-share", ada, `{"role":"reviewer"}`))
+	granted := b.consent(ada, "data_storage")["eventId"].(string)
+
+	got := b.ok(post("/v1/me/consents/"+granted+"/withdraw", ada, ""))
+	withdrawn := into[struct {
+		EventID string
+		Receipt json.RawMessage
+	}](b, got)
+	require.Equal(t, b.consent(ada, "data_storage", got.position)["eventId"], withdrawn.EventID)
+	receipt := b.ok(get("/v1/me/consents/"+withdrawn.EventID+"/receipt", ada).waiting(got.position))
+	require.JSONEq(t, string(withdrawn.Receipt), string(receipt.body))
+	curator := b.persona(acme, "ben", 4, identity.RoleMemoryManage)
+	candidate := into[listed](b, b.ok(get("/v1/role-memory/reviewer/candidates", curator))).Items[0]
+	require.Equal(t, "withdrawn", candidate["state"])
+	require.Empty(t, candidate["body"])
 }

@@ -53,7 +53,7 @@ type ShareProposed struct {
 	RevisionID ID `json:"revisionId"`
 }
 
-// ShareWithdrawn takes that back. It stands in the same commit as what caused it.
+// ShareWithdrawn takes that back. It stands in the same commit as what caused it, or ahead of it where one hasn't room for all.
 type ShareWithdrawn struct{ Shared }
 
 // CurationAccepted says that the member, as a curator, accepted a candidate.

@@ -20,6 +20,7 @@ func Members(cfg Config) (*Runner[*member.State, member.Command], error) {
 			Needed: member.Needed, Lacking: (*member.State).Lacking, LackingAny: (*member.State).LackingAny, Fill: (*member.State).Fill,
 		},
 		Joins: member.Joins,
+		Ahead: member.Ahead,
 	})
 }
 

@@ -7,10 +7,12 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"time"
 
@@ -28,7 +30,7 @@ var (
 	ErrOutcomeUnknown = errors.New("outcome_unknown")
 	// ErrKeyReused: the command id is known with another body.
 	ErrKeyReused = errors.New("idempotency_key_reused")
-	// ErrUnavailable: nothing was stored; the log, or the keys, can't be reached.
+	// ErrUnavailable: the command wasn't stored, nothing of it but what may go ahead; the log, or the keys, can't be reached.
 	ErrUnavailable = errors.New("store_unavailable")
 	// ErrBroken: the aggregate's chain on the stream doesn't hold. Nobody decides on it until an operator has looked.
 	ErrBroken = errors.New("aggregate_chain_broken")
@@ -59,6 +61,9 @@ type Decider[S, C any] struct {
 	Keys    func(C) int // how many fresh data keys the command may need
 	// Joins says what a decision needs of other aggregates; nil: never anything.
 	Joins func(S, C, []events.Event, aggregates.Env) []aggregates.Joint
+	// Ahead says which events of a decision have to be stored in a commit of their own before the rest, because one hasn't room for all;
+	// none: all fits. Once they are folded, deciding again must not yield them. nil: always all fits.
+	Ahead func([]events.Event) []events.Event
 
 	Code  string       // names the code that folds; empty: no snapshots are kept of this kind
 	Texts *Texts[S, C] // nil: a snapshot holds all that the state does
@@ -152,6 +157,8 @@ type Outcome struct {
 	Position uint64
 	Events   []events.Recorded
 	Repeated bool // the command was carried out before; these are the events of then
+
+	ahead bool // it was a part that goes ahead: the command itself is still to come
 }
 
 // Runner runs the commands of one kind of aggregate.
@@ -229,7 +236,17 @@ func (r *Runner[S, C]) run(ctx context.Context, c Command[C], w *watch) (Outcome
 	b := r.book(c.Organisation, c.Aggregate)
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	for {
+		outcome, err := r.store(ctx, w, b, c, env, digest)
+		if err != nil || !outcome.ahead {
+			return outcome, err
+		}
+	}
+}
 
+// store stores one commit: the command's, or a part that goes ahead of it. The command's own comes last, so that its id stands for
+// all: before it nothing is answered, and whoever repeats the command, under this id or another, goes on with what is left.
+func (r *Runner[S, C]) store(ctx context.Context, w *watch, b *book[S], c Command[C], env aggregates.Env, digest string) (Outcome, error) {
 	current := false   // the state stands at the head that the leader had after the command arrived
 	uncertain := false // an append of this command may still be on its way
 	for attempt := range r.cfg.Attempts {
@@ -266,7 +283,11 @@ func (r *Runner[S, C]) run(ctx context.Context, c Command[C], w *watch) (Outcome
 		if len(decided.events) == 0 {
 			return Outcome{Position: b.position}, nil
 		}
-		commit := r.commit(c, b, env, digest, decided.events)
+		as, env := c, env
+		if decided.ahead != "" {
+			as, env.Command = c.ahead(decided.ahead), decided.ahead
+		}
+		commit := r.commit(as, b, env, digest, decided.events)
 		body, err := r.cfg.Codec.Encode(ctx, commit)
 		if err != nil {
 			return Outcome{}, unknownIf(uncertain, unavailable(err))
@@ -279,7 +300,7 @@ func (r *Runner[S, C]) run(ctx context.Context, c Command[C], w *watch) (Outcome
 			commit = stored(commit, position)
 			r.apply(b, commit, body)
 			r.keep(c.Organisation, c.Aggregate, b)
-			return Outcome{Position: position, Events: commit.Events}, nil
+			return Outcome{Position: position, Events: commit.Events, ahead: decided.ahead != ""}, nil
 		case errors.Is(err, eventlog.ErrConflict):
 			w.seen.Conflicts++
 		case errors.Is(err, eventlog.ErrAmbiguous):
@@ -296,6 +317,7 @@ func (r *Runner[S, C]) run(ctx context.Context, c Command[C], w *watch) (Outcome
 type decision struct {
 	events []events.Event
 	joints []aggregates.Joint
+	ahead  events.ID // the command id of a part that goes ahead; empty: this is the command itself
 }
 
 func (r *Runner[S, C]) decide(ctx context.Context, w *watch, attempt int, b *book[S], c Command[C], env aggregates.Env) (decision, error) {
@@ -306,10 +328,28 @@ func (r *Runner[S, C]) decide(ctx context.Context, w *watch, attempt int, b *boo
 	decided, err := r.decider.Decide(b.state, c.Body, env)
 	deciding.End(codeOf(err))
 	d := decision{events: decided}
+	if err == nil && r.decider.Ahead != nil {
+		if first := r.decider.Ahead(decided); len(first) > 0 {
+			d.events, d.ahead = first, aheadID(c.ID, b.version)
+			env.Command = d.ahead
+		}
+	}
 	if err == nil && r.decider.Joins != nil {
-		d.joints = r.decider.Joins(b.state, c.Body, decided, env)
+		d.joints = r.decider.Joins(b.state, c.Body, d.events, env)
 	}
 	return d, err
+}
+
+// aheadID belongs to the part that follows a version of the book: no two that are stored share it, whoever repeats the command.
+func aheadID(command events.ID, version uint64) events.ID {
+	return events.CommandID(string(command), "ahead", strconv.FormatUint(version, 10))
+}
+
+// ahead is the command as a part of it that goes ahead, caused by it.
+func (c Command[C]) ahead(id events.ID) Command[C] {
+	c.Trace.Correlation, c.Trace.Causation = cmp.Or(c.Trace.Correlation, c.ID), cmp.Or(c.Trace.Causation, c.ID)
+	c.ID = id
+	return c
 }
 
 func (r *Runner[S, C]) append(ctx context.Context, env aggregates.Env, commit events.Commit, body []byte, joints []aggregates.Joint) (uint64, error) {

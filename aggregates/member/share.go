@@ -214,6 +214,25 @@ func (s *State) climb(decided []events.Event, env aggregates.Env) []events.Event
 	return s.WithdrawShares(ids)
 }
 
+// MaxTakenBack is how many offers one commit takes back. A whole part of a sweep has room beside them, and the roles' commits have
+// in one batch, if each offer is another role's.
+const MaxTakenBack = 64
+
+// Ahead is what has to be taken back before a decision itself can be recorded: the first of the offers, where they are more than
+// one commit takes back. They go first, so that at no position of the book an offer rests on what was taken away.
+func Ahead(decided []events.Event) []events.Event {
+	var back []events.Event
+	for _, event := range decided {
+		if _, is := event.(*events.ShareWithdrawn); is {
+			back = append(back, event)
+		}
+	}
+	if len(back) <= MaxTakenBack {
+		return nil
+	}
+	return back[:MaxTakenBack]
+}
+
 // takesAway adds the memories on which nothing may rest after an event. An event that hides or destroys memory has its line here.
 func (s *State) takesAway(event events.Event, env aggregates.Env, gone map[events.ID]bool) {
 	switch e := event.(type) {
