@@ -286,7 +286,7 @@ func TestNamedBinariesAreTakenOrRefused(t *testing.T) {
 	cfg.BinDir = t.TempDir()
 	_, err := pgserver.Start(t.Context(), cfg)
 	require.ErrorIs(t, err, pgserver.ErrNoBinaries)
-	for _, choice := range []string{"IRIS_POSTGRES_URL", "IRIS_POSTGRES_BIN", "install", "docker compose"} {
+	for _, choice := range []string{"IRIS_POSTGRES_URL", "IRIS_POSTGRES_BIN", "install", "docker-compose.yml"} {
 		require.ErrorContains(t, err, choice)
 	}
 }
