@@ -50,7 +50,7 @@ type bench struct {
 
 func setup(t *testing.T, l eventlog.Log) *bench {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithCancel(context.Background()) // without a time: what runs side by side begins when it has its turn
 	t.Cleanup(cancel)
 	b := &bench{t: t, ctx: ctx, log: l, keys: testkeys.New(), defined: organisation.Initial(org)}
 	require.NoError(t, l.CreateOrganisation(ctx, org))

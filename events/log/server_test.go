@@ -113,7 +113,7 @@ func setupOn(tb testing.TB, b *broker, config log.Config) *bench {
 	require.NoError(tb, err)
 	admin, err := jetstream.New(conn)
 	require.NoError(tb, err)
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithCancel(context.Background()) // without a time: what runs side by side begins when it has its turn
 	tb.Cleanup(cancel)
 	return &bench{b, conn, l, admin, ctx}
 }

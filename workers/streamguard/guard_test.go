@@ -76,7 +76,7 @@ type bench struct {
 
 func setup(t *testing.T) *bench {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithCancel(context.Background()) // without a time: what runs side by side begins when it has its turn
 	t.Cleanup(cancel)
 	b := &bench{t: t, ctx: ctx, evidence: filepath.Join(t.TempDir(), "evidence"), logs: &lines{}, broker: &broker{options: &server.Options{
 		DontListen: true, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(), JetStreamMaxStore: 1 << 30, JetStreamMaxMemory: 1 << 20,
