@@ -34,7 +34,8 @@ func Open(path string) ([]byte, error) {
 	return key, nil
 }
 
-// Keep writes a key, wrapped or plain, into a file that isn't there yet: fs.ErrExist if it is. It writes aside and links.
+// Keep writes a key, wrapped or plain, into a file that isn't there yet: fs.ErrExist if it is. It writes aside and links. Who links
+// second syncs the folder too: the first may not have come to it.
 func Keep(path string, key []byte) error {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, ".key-*") // mode 0600
@@ -46,10 +47,14 @@ func Keep(path string, key []byte) error {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := os.Link(f.Name(), path); err != nil {
+	linked := os.Link(f.Name(), path)
+	if linked != nil && !errors.Is(linked, fs.ErrExist) {
+		return linked
+	}
+	if err := syncDir(dir); err != nil {
 		return err
 	}
-	return syncDir(dir)
+	return linked
 }
 
 func syncDir(dir string) error {
