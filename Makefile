@@ -38,6 +38,7 @@ verify: ## formatting, vet, contracts and documents as they were generated
 
 bench: setup build ## the figures, as ratios to the raw limits of the same run
 	@$(BIN) bench
+	@$(GO) test ./runner -run '^$$' -bench Writers -benchtime 8x
 
 fuzz: ## every decoder, for FUZZTIME each (30s)
 	@sh scripts/fuzz
