@@ -108,9 +108,9 @@ func TestSnapshotsOnOneNodeAndOnThree(t *testing.T) {
 	t.Parallel()
 	for name, logs := range nodes(t) {
 		t.Run(name, func(t *testing.T) {
+			b, s := setup(), shelve(t)
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			t.Cleanup(cancel)
-			b, s := setup(), shelve(t)
 			look := func(node int, want ...runner.SnapshotResult) {
 				t.Helper()
 				r := b.keeping(t, logs[node], 0, s, s.observe)
@@ -143,7 +143,6 @@ func TestSnapshotsOnOneNodeAndOnThree(t *testing.T) {
 			var group sync.WaitGroup
 			for node, log := range logs {
 				r := b.keeping(t, log, 2, s, s.observe)
-				t.Cleanup(r.Close)
 				for n := range 6 {
 					group.Go(func() {
 						command := b.command(fmt.Sprintf("race %d %d", node, n), words(fmt.Sprintf("Counts %d at node%d.", n, node)))

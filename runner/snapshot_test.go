@@ -81,8 +81,15 @@ func (s *shelf) exec(t require.TestingT, statement string, args ...any) {
 	require.NoError(t, err)
 }
 
-// process is one that keeps a snapshot every so many commits and has nothing in memory.
-func (b *bench) keeping(t require.TestingT, log runner.Log, every uint64, s runner.Snapshots, observe func(runner.SnapshotObservation)) *members {
+// owner is a test, or one run of a property.
+type owner interface {
+	require.TestingT
+	Cleanup(func())
+}
+
+// keeping is a process that keeps a snapshot every so many commits and has nothing in memory. It has made its last one when its owner
+// ends: the shelf is the next owner's then, which has another history and other keys.
+func (b *bench) keeping(t owner, log runner.Log, every uint64, s runner.Snapshots, observe func(runner.SnapshotObservation)) *members {
 	c, err := contract()
 	require.NoError(t, err)
 	r, err := runner.Members(runner.Config{
@@ -90,10 +97,14 @@ func (b *bench) keeping(t require.TestingT, log runner.Log, every uint64, s runn
 		Snapshots: s, SnapshotEvery: every, ObserveSnapshot: observe,
 	})
 	require.NoError(t, err)
+	t.Cleanup(func() {
+		r.Settle()
+		r.Close()
+	})
 	return r
 }
 
-func (b *bench) restarted(t require.TestingT, s *shelf) *members {
+func (b *bench) restarted(t owner, s *shelf) *members {
 	return b.keeping(t, b.log, 4, s, s.observe)
 }
 
@@ -128,22 +139,29 @@ func TestSnapshotAndTailAreTheFold(t *testing.T) {
 		}
 		writer.Settle()
 		whole, head := snapshot(t, b.process(t, b.log))
-		require.NoError(t, b.restarted(t, s).Look(ctx, org, events.Member(person), func(s *member.State, at uint64) error {
+		cold := func(check func(*members)) {
+			r := b.restarted(t, s)
+			check(r)
+			r.Settle() // where the writer was too quick for its snapshots a cold load makes the one that is missing
+		}
+		cold(func(r *members) {
+			state, at := looked(t, r)
 			require.Equal(t, head, at)
-			require.Empty(t, cmp.Diff(&whole, s, withoutTexts))
-			return nil
-		}))
-		state, at := snapshot(t, b.restarted(t, s))
-		require.Equal(t, head, at)
-		require.Empty(t, cmp.Diff(whole, state))
+			require.Empty(t, cmp.Diff(whole, state, withoutTexts))
+		})
+		cold(func(r *members) {
+			state, at := snapshot(t, r)
+			require.Equal(t, head, at)
+			require.Empty(t, cmp.Diff(whole, state))
+		})
 		want, err := b.process(t, b.log).Remembered(ctx, org, events.Member(person))
 		require.NoError(t, err)
-		got, err := b.restarted(t, s).Remembered(ctx, org, events.Member(person))
-		require.NoError(t, err)
-		require.Equal(t, want, got)
-		for _, seen := range s.since() {
-			require.Contains(t, []runner.SnapshotResult{runner.SnapshotSaved, runner.SnapshotUsed}, seen)
-		}
+		cold(func(r *members) {
+			got, err := r.Remembered(ctx, org, events.Member(person))
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		})
+		require.Subset(t, []runner.SnapshotResult{runner.SnapshotSaved, runner.SnapshotUsed}, s.since())
 	})
 }
 
@@ -575,7 +593,6 @@ func TestProcessesWithSnapshotsRace(t *testing.T) {
 				}
 			})
 		}
-		t.Cleanup(r.Close)
 	}
 	group.Wait()
 	close(failures)
