@@ -184,6 +184,7 @@ func TestOf(t *testing.T) {
 		"a key with another body":             {fmt.Errorf("command: %w", runner.ErrKeyReused), 422, "idempotency_key_reused", false},
 		"a broken chain":                      {fmt.Errorf("at 7: %w", runner.ErrBroken), 500, "internal", false},
 		"no store":                            {fmt.Errorf("%w: %w", runner.ErrUnavailable, eventlog.ErrUnavailable), 503, "store_unavailable", true},
+		"a wait that ended":                   {fmt.Errorf("wait: %w: %w", runner.ErrUnavailable, context.Canceled), 503, "store_unavailable", true},
 		"no answer in time":                   {context.DeadlineExceeded, 503, "store_unavailable", true},
 		"the read models are behind":          {fmt.Errorf("%w: %w", engine.ErrBehind, context.DeadlineExceeded), 503, "projection_behind", true},
 		"consent can't be known":              {fmt.Errorf("%w: %w", recalls.ErrStateUnknown, runner.ErrUnavailable), 503, "consent_state_unavailable", true},

@@ -272,7 +272,7 @@ var rows = map[string]row{
 	"projection_behind": {status: http.StatusServiceUnavailable, retry: 1, title: "Not visible yet",
 		detail: "The read models have not reached the position that Iris-Wait names. What was answered is stored; read again in a moment."},
 	"store_unavailable": {status: http.StatusServiceUnavailable, retry: 2, title: "Store unavailable",
-		detail: "A store can't be reached now. Nothing was stored; repeat with the same Idempotency-Key."},
+		detail: "A store can't be reached now, or not in time. Nothing was stored; repeat with the same Idempotency-Key."},
 	"not_ready": {status: http.StatusServiceUnavailable, retry: 2, title: "Not ready",
 		detail: "Something that this process needs doesn't answer; errors lists what. Its log says why."},
 

@@ -14,9 +14,11 @@ func (r *Runner[S, C]) Form() string { return r.keeper.name }
 
 // Remembered is the book's memory of commands: digest by command.
 func (r *Runner[S, C]) Remembered(ctx context.Context, org string, a events.Aggregate) (map[events.ID]string, error) {
-	b := r.book(org, a)
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b, err := r.hold(ctx, org, a)
+	if err != nil {
+		return nil, err
+	}
+	defer b.release()
 	if err := r.catchUp(ctx, org, a, b); err != nil {
 		return nil, err
 	}

@@ -172,33 +172,6 @@ type Runner[S, C any] struct {
 	live map[liveKey]*book[S]
 }
 
-type liveKey struct {
-	org       string
-	aggregate events.Aggregate
-}
-
-// book is a live state: the fold of everything up to position. mu serialises this process's use of it; the broker serialises
-// all processes by the expected sequence.
-type book[S any] struct {
-	mu       sync.Mutex
-	loaded   bool
-	partial  bool   // it came from a snapshot: texts may be missing
-	bare     bool   // a cold load folded all of it, and it is worth a first snapshot
-	saved    uint64 // version of the newest snapshot that this process knows of or has asked for
-	state    S
-	version  uint64
-	position uint64
-	hash     string
-	commands map[events.ID]remembered
-	oldest   []events.ID // the commands in order of arrival, to be dropped when their time is over
-}
-
-type remembered struct {
-	digest   string
-	position uint64
-	at       events.Time
-}
-
 // New builds a runner.
 func New[S, C any](cfg Config, d Decider[S, C]) (*Runner[S, C], error) {
 	cfg = cfg.WithDefaults()
@@ -233,9 +206,11 @@ func (r *Runner[S, C]) run(ctx context.Context, c Command[C], w *watch) (Outcome
 	if err != nil {
 		return Outcome{}, err
 	}
-	b := r.book(c.Organisation, c.Aggregate)
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b, err := r.hold(ctx, c.Organisation, c.Aggregate)
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer b.release()
 	for {
 		outcome, err := r.store(ctx, w, b, c, env, digest)
 		if err != nil || !outcome.ahead {
@@ -375,9 +350,11 @@ func (r *Runner[S, C]) Read(ctx context.Context, org string, a events.Aggregate,
 }
 
 func (r *Runner[S, C]) view(ctx context.Context, org string, a events.Aggregate, needed need[S], fn func(S, uint64) error) error {
-	b := r.book(org, a)
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b, err := r.hold(ctx, org, a)
+	if err != nil {
+		return err
+	}
+	defer b.release()
 	if err := r.catchUp(ctx, org, a, b); err != nil {
 		return err
 	}
@@ -433,41 +410,6 @@ func (r *Runner[S, C]) env(ctx context.Context, c Command[C]) (aggregates.Env, e
 		env.Keys = append(env.Keys, key)
 	}
 	return env, nil
-}
-
-// book finds the live state, or an empty one to load.
-func (r *Runner[S, C]) book(org string, a events.Aggregate) *book[S] {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	key := liveKey{org, a}
-	b, ok := r.live[key]
-	if !ok {
-		r.makeRoom()
-		b = &book[S]{}
-		r.live[key] = b
-		// Texts and labels must not live here for longer than spec 5.3 allows, used or not.
-		time.AfterFunc(r.cfg.Memory, func() { r.drop(key, b) })
-	}
-	return b
-}
-
-func (r *Runner[S, C]) drop(key liveKey, b *book[S]) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.live[key] == b {
-		delete(r.live, key)
-	}
-}
-
-// makeRoom drops a state at random when there are too many: one that is in use goes on living with whoever holds it.
-func (r *Runner[S, C]) makeRoom() {
-	if len(r.live) < r.cfg.Live {
-		return
-	}
-	for key := range r.live {
-		delete(r.live, key)
-		return
-	}
 }
 
 // catchUp brings the state to the head that the leader has now.
@@ -644,6 +586,6 @@ func pause(ctx context.Context, attempt int) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return unavailable(context.Cause(ctx))
 	}
 }

@@ -282,7 +282,7 @@ func (k *kept[S]) standsAt(m eventlog.Message) bool {
 	return m.Sequence == k.Position && events.Hash(m.Body) == k.Hash
 }
 
-// keep has a snapshot made when it is time. b.mu is held, so a long book is folded apart. A shorter one is written down here: that takes
+// keep has a snapshot made when it is time. The book is held, so a long one is folded apart. A shorter one is written down here: that takes
 // 2 to 4 µs for each of its commits, where to load and fold the newest 256 of them apart took 25 ms from everybody else's processor, an
 // eighth of what steady writers used. If another is being made the next commit asks again.
 func (r *Runner[S, C]) keep(org string, a events.Aggregate, b *book[S]) {

@@ -13,7 +13,7 @@ import (
 
 // Partner is the runner of another kind of aggregate, whose aggregates take part in decisions.
 type Partner interface {
-	join(org string, j aggregates.Joint) (part, error)
+	join(ctx context.Context, org string, j aggregates.Joint) (part, error)
 }
 
 // With lets decisions reach into aggregates of a kind. Call it while wiring, before the first command.
@@ -37,13 +37,13 @@ var errLanded = fmt.Errorf("%w: it stands in the other aggregate", eventlog.ErrC
 
 // together stores a commit with those of the other aggregates that the decision reaches into. The command's own comes last, so that
 // its position covers the others'. Others are taken in the order of their names, after the book that the command belongs to: no two
-// decisions wait for each other.
+// decisions wait for each other. What was taken is left on every way out, also where the wait for the next ended with the context.
 func (r *Runner[S, C]) together(ctx context.Context, env aggregates.Env, own events.Commit, body []byte, joints []aggregates.Joint) (uint64, error) {
 	slices.SortFunc(joints, func(a, b aggregates.Joint) int { return cmp.Compare(a.Aggregate.String(), b.Aggregate.String()) })
 	var batch []eventlog.Part
 	var taking []part // whose commits the batch holds, in its order
 	for _, j := range joints {
-		p, err := r.take(own.Organisation, j)
+		p, err := r.take(ctx, own.Organisation, j)
 		if err != nil {
 			return 0, err
 		}
@@ -70,15 +70,15 @@ func (r *Runner[S, C]) together(ctx context.Context, env aggregates.Env, own eve
 	return positions[len(positions)-1], nil
 }
 
-func (r *Runner[S, C]) take(org string, j aggregates.Joint) (part, error) {
+func (r *Runner[S, C]) take(ctx context.Context, org string, j aggregates.Joint) (part, error) {
 	partner, ok := r.partners[j.Aggregate.Kind]
 	if !ok {
 		return nil, fmt.Errorf("decide together with a %s: no runner of that kind is wired", j.Aggregate.Kind)
 	}
-	return partner.join(org, j)
+	return partner.join(ctx, org, j)
 }
 
-// joined is a book of r in another runner's decision. It holds the book's lock.
+// joined is a book of r in another runner's decision, which holds it.
 type joined[S, C any] struct {
 	runner *Runner[S, C]
 	book   *book[S]
@@ -89,17 +89,19 @@ type joined[S, C any] struct {
 	bytes  []byte
 }
 
-func (r *Runner[S, C]) join(org string, j aggregates.Joint) (part, error) {
+func (r *Runner[S, C]) join(ctx context.Context, org string, j aggregates.Joint) (part, error) {
 	body, ok := j.Command.(C)
 	if !ok {
 		return nil, fmt.Errorf("decide together with a %s: a command of another kind", j.Aggregate.Kind)
 	}
-	b := r.book(org, j.Aggregate)
-	b.mu.Lock()
+	b, err := r.hold(ctx, org, j.Aggregate)
+	if err != nil {
+		return nil, err
+	}
 	return &joined[S, C]{runner: r, book: b, joint: j, org: org, body: body}, nil
 }
 
-func (j *joined[S, C]) leave() { j.book.mu.Unlock() }
+func (j *joined[S, C]) leave() { j.book.release() }
 
 func (j *joined[S, C]) decide(ctx context.Context, env aggregates.Env) (*eventlog.Part, error) {
 	r, b := j.runner, j.book

@@ -40,7 +40,10 @@ type Faulty struct {
 type armed struct {
 	fault Fault
 	err   error
+	hang  *hang // instead of failing
 }
+
+type hang struct{ come, goOn chan struct{} }
 
 // NewFaulty wraps a log. Nothing fails until FailNext.
 func NewFaulty(inner Log) *Faulty { return &Faulty{Log: inner, armed: map[Op][]armed{}} }
@@ -56,21 +59,46 @@ func (f *Faulty) FailNext(op Op, fault Fault) {
 
 // FailNextWith is FailNext with an error of choice: a retry that conflicts with its own first try is (ErrorAfter, ErrConflict).
 func (f *Faulty) FailNextWith(op Op, fault Fault, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.armed[op] = append(f.armed[op], armed{fault, err})
+	f.arm(op, armed{fault: fault, err: err})
 }
 
-func (f *Faulty) take(op Op) (before, after error) {
+// HangNext makes the next call of op hang, as with a broker that doesn't answer: come is closed once the call is there, and it is
+// carried out after goOn, whatever became of its context.
+func (f *Faulty) HangNext(op Op) (come <-chan struct{}, goOn func()) {
+	h := &hang{make(chan struct{}), make(chan struct{})}
+	f.arm(op, armed{hang: h})
+	return h.come, sync.OnceFunc(func() { close(h.goOn) })
+}
+
+func (f *Faulty) arm(op Op, a armed) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.armed[op] = append(f.armed[op], a)
+}
+
+func (f *Faulty) next(op Op) (a armed, found bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	queue := f.armed[op]
 	if len(queue) == 0 {
-		return nil, nil
+		return armed{}, false
 	}
 	f.armed[op] = queue[1:]
-	err := fmt.Errorf("%s: %w: as the test asked", op, queue[0].err)
-	if queue[0].fault == ErrorBefore {
+	return queue[0], true
+}
+
+func (f *Faulty) take(op Op) (before, after error) {
+	a, found := f.next(op)
+	switch {
+	case !found:
+		return nil, nil
+	case a.hang != nil:
+		close(a.hang.come)
+		<-a.hang.goOn
+		return nil, nil
+	}
+	err := fmt.Errorf("%s: %w: as the test asked", op, a.err)
+	if a.fault == ErrorBefore {
 		return err, nil
 	}
 	return nil, err
