@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -155,6 +156,12 @@ func TestGauges(t *testing.T) {
 			},
 			Streams:  streams{heads: map[string]uint64{"A": 10, "C": 8}, aged: 100 * time.Second, gone: gone},
 			Standing: func(context.Context) ([]metrics.Standing, error) { return []metrics.Standing{{"A", 2, 3}}, nil },
+			Outdated: func(context.Context) (bool, error) {
+				if gone {
+					return false, errors.New(secret)
+				}
+				return true, nil
+			},
 			Ready: func(context.Context) map[string]error {
 				return map[string]error{"nats": nil, "streams of a": errors.New(secret)}
 			},
@@ -169,6 +176,8 @@ func TestGauges(t *testing.T) {
 			`iris_scrape_unanswered{source="streams"} 1`, `iris_scrape_unanswered{source="standing"} 0`, `iris_scrape_unanswered{source="inbox"} 0`)
 		require.Regexp(t, `\niris_projection_lag_seconds{line="A"} 10[0-9]\.`, text)
 		require.Regexp(t, `\niris_claim_oldest_seconds 36[0-9][0-9]`, text)
+		require.Equal(t, !gone, strings.Contains(text, "\niris_read_models_outdated 1"))
+		require.Equal(t, gone, strings.Contains(text, `iris_scrape_unanswered{source="edition"} 1`))
 		require.NotContains(t, text, `stream="B"`)
 		require.NotContains(t, text, `iris_projection_lag_positions{line="B"}`)
 	}

@@ -59,6 +59,7 @@ const (
 	lineCommits  = "iris_projection_commits_total"
 	lineParked   = "iris_projection_parked"
 	lineMissing  = "iris_projection_missing_positions"
+	outdated     = "iris_read_models_outdated"
 
 	ready       = "iris_ready"
 	unanswered  = "iris_scrape_unanswered"
@@ -139,10 +140,13 @@ func Table() []Definition {
 		{Name: lineMissing, Kind: Gauge, Labels: []string{"line"}, Help: "Positions that were missing on the stream when a line passed them.",
 			Alarm: &Alarm{"iris_projection_missing_positions > 0", "Messages are gone from a stream that deletes nothing: a damaged block, or somebody with a hand in the store.",
 				"Stop writing to the organisation, restore the stream from a backup, rebuild the read models and compare."}},
+		{Name: outdated, Kind: Gauge, Help: "1 while what is read was filled before an update that brought it something which past events fill.",
+			Alarm: &Alarm{"iris_read_models_outdated == 1", "Lists lack what the update brought, for everything recorded before it.",
+				"`iris rebuild`, once no older process runs; nobody waits for it. `iris up` begins it by itself, and the log says why it ended otherwise."}},
 
 		{Name: ready, Kind: Gauge, Labels: []string{"check"}, Help: "1 where a check of /readyz is well, else 0.",
 			Alarm: &Alarm{"iris_ready == 0", "A part that this process needs doesn't answer.", "The log says `not ready` with the check and its cause."}},
-		{Name: unanswered, Kind: Gauge, Labels: []string{"source"}, Help: "1 where a source of this page didn't answer in time, so that its metrics are missing: streams, standing, inbox.",
+		{Name: unanswered, Kind: Gauge, Labels: []string{"source"}, Help: "1 where a source of this page didn't answer in time, so that its metrics are missing: streams, standing, edition, inbox.",
 			Alarm: &Alarm{"iris_scrape_unanswered == 1", "The broker or the read models' database doesn't answer the process that is scraped.", "See `iris_ready`. A gauge that is missing is not a gauge that is well."}},
 		{Name: information, Kind: Gauge, Labels: []string{"version"}, Help: "Always 1; which version runs."},
 	}

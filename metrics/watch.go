@@ -32,6 +32,7 @@ type Sources struct {
 	Lines    func() []engine.Status
 	Streams  Streams
 	Standing func(ctx context.Context) ([]Standing, error)
+	Outdated func(ctx context.Context) (bool, error)    // what is read was filled before an update
 	Ready    func(ctx context.Context) map[string]error // every check; nil where it is well
 }
 
@@ -39,7 +40,7 @@ const scrapeTimeout = 2 * time.Second
 
 // scraped are the metrics of the table that sources give.
 func scraped(name string) bool {
-	return slices.Contains([]string{streamHead, linePosition, lineFollows, lineLag, lineLate, lineCommits, lineParked, lineMissing, claimOldest, ready, unanswered}, name)
+	return slices.Contains([]string{streamHead, linePosition, lineFollows, lineLag, lineLate, lineCommits, lineParked, lineMissing, outdated, claimOldest, ready, unanswered}, name)
 }
 
 // Watch adds the gauges of sources. Call it once.
@@ -70,6 +71,7 @@ func (w *watch) Collect(out chan<- prometheus.Metric) {
 	lines := w.lines(out)
 	w.answered(out, "streams", func(ctx context.Context) error { return w.streams(ctx, out, lines) })
 	w.answered(out, "standing", func(ctx context.Context) error { return w.standing(ctx, out) })
+	w.answered(out, "edition", func(ctx context.Context) error { return w.edition(ctx, out) })
 	w.answered(out, "inbox", func(ctx context.Context) error { return w.inbox(ctx, out) })
 	w.checks(out)
 }
@@ -159,6 +161,17 @@ func (w *watch) standing(ctx context.Context, out chan<- prometheus.Metric) erro
 	for _, s := range all {
 		w.gauge(out, lineParked, float64(s.Parked), s.Line)
 		w.gauge(out, lineMissing, float64(s.Missing), s.Line)
+	}
+	return err
+}
+
+func (w *watch) edition(ctx context.Context, out chan<- prometheus.Metric) error {
+	if w.sources.Outdated == nil {
+		return nil
+	}
+	is, err := w.sources.Outdated(ctx)
+	if err == nil {
+		w.gauge(out, outdated, one(is))
 	}
 	return err
 }

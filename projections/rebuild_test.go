@@ -189,6 +189,36 @@ func TestRowsThatDifferAreNotFlippedUnlessSaidSo(t *testing.T) {
 	require.Equal(t, right, b.dump())
 }
 
+// After an update that brought what past events fill, rows are to differ: a rebuild says which, and what is read then is of this edition.
+func TestAnOutdatedSchemaIsRebuiltAlthoughItDiffers(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	s, access := withRecalls(b)
+	right := b.dump()
+	_, err := b.super.Exec(t.Context(), "UPDATE iris.edition SET version = 0")
+	require.NoError(t, err)
+	b.exec("DELETE FROM recalls WHERE position = 1")
+	outdated, err := b.reader.Outdated(t.Context())
+	require.NoError(t, err)
+	require.True(t, outdated)
+
+	report, err := rebuild.Run(t.Context(), b.rebuilding(s, access))
+	require.NoError(t, err)
+	require.True(t, report.Outdated)
+	require.Equal(t, []rebuild.Difference{{Table: "recalls", Read: 1, Built: 2}}, report.Differences)
+	require.Equal(t, right, b.dump())
+	outdated, err = b.reader.Outdated(t.Context())
+	require.NoError(t, err)
+	require.False(t, outdated)
+
+	report, err = rebuild.Rollback(t.Context(), b.rebuilding(s, access))
+	require.NoError(t, err)
+	require.Equal(t, "iris_kept_1", report.Kept)
+	outdated, err = b.reader.Outdated(t.Context())
+	require.NoError(t, err)
+	require.True(t, outdated, "what was put back is what it was")
+}
+
 func TestOneRebuildAtATimeAndNoneHalfConfigured(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -128,7 +128,7 @@ func (c rebuildCommand) offline(ctx context.Context, ask embedded.Models, bar *r
 		return done, &exit{exitCouldNot, fmt.Errorf("%s is no Iris's directory; name it with --data", c.Data)}
 	}
 	instance, err := embedded.Start(ctx, embedded.Config{
-		DataDir: c.Data, HTTP: "127.0.0.1:0", NATS: "127.0.0.1:0", NoDemo: true, PostgresURL: c.OwnPostgres, Progress: out.Err, Version: version,
+		DataDir: c.Data, HTTP: "127.0.0.1:0", NATS: "127.0.0.1:0", NoDemo: true, KeepOutdated: true, PostgresURL: c.OwnPostgres, Progress: out.Err, Version: version,
 		Logger: slog.New(slog.NewJSONHandler(out.Err, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {

@@ -37,6 +37,8 @@ type Config struct {
 	OTLP        string         // a collector's address, to send spans to; empty: none
 	Limits      *limits.Config // how often a caller may ask; nil: generous
 	Progress    io.Writer      // hears what the start is doing; nil: nobody
+	// KeepOutdated leaves read models from before an update as they are: whoever starts this makes them anew.
+	KeepOutdated bool
 	// Organisations are more than the demonstration's two: founded, with programs and terms, and projected, with nobody in them.
 	Organisations []string
 	// UnsafeNoSync answers before the disk has what was written. For tests that are not about durability.

@@ -272,7 +272,7 @@ func (i *Instance) startWorkers(ctx context.Context) (err error) {
 	i.work("intake", func() error { return claims.Run(working) })
 	// A stopped line is told by /readyz and the log; recall and acceptance don't need the read models and go on.
 	i.workers.Go(func() error { return i.projector.Run(working) })
-	return nil
+	return i.renew(ctx, working)
 }
 
 func (i *Instance) work(name string, run func() error) {

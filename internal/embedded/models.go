@@ -62,6 +62,18 @@ func (i *Instance) Rebuild(ctx context.Context, ask Models, tell func(rebuild.Pr
 	return rebuild.Report{}, fmt.Errorf("%w: there is rebuild, rollback and drop", rebuild.ErrConfig)
 }
 
+// renew begins a rebuild where what is read was filled before an update that brought it something which past events fill. Until it has
+// flipped, lists answer as they did before the update.
+func (i *Instance) renew(ctx, working context.Context) error {
+	outdated, err := i.models.Outdated(ctx)
+	if err != nil || !outdated || i.cfg.KeepOutdated {
+		return err
+	}
+	i.say("this version's read models are more than what is read: rebuilding them meanwhile (`iris rebuild` tells more)")
+	i.cfg.Logger.Warn("what is read was filled before an update: rebuilding")
+	return i.startRebuild(working, Models{Act: "rebuild"})
+}
+
 // modelsAdmin addresses the read models' database as who may make it.
 func (i *Instance) modelsAdmin() (string, error) {
 	if i.postgres != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -238,4 +239,32 @@ func TestTheOperatorReleasesWhatALineParked(t *testing.T) {
 	}
 	require.Equal(t, http.StatusOK, i.ask("admin", http.MethodPost, path, `{"act":"discard","id":"`+id+`","reason":"ticket-7"}`).status)
 	require.Equal(t, "discarded", i.ask("admin", http.MethodGet, path, "").items()[0]["state"])
+}
+
+// A directory that an older build filled lacks what an update brought: the next start makes the read models anew while they are read.
+func TestAnUpdateFillsWhatPastEventsOwe(t *testing.T) {
+	t.Parallel()
+	cfg := embedded.Config{DataDir: filepath.Join(directory(t), "iris"), HTTP: "127.0.0.1:0", NATS: "127.0.0.1:0", UnsafeNoSync: true}
+	first, err := embedded.Start(t.Context(), cfg)
+	require.NoError(t, err)
+	want := settled(t, first)
+	require.NotEmpty(t, want["belongings"])
+	conn, err := pgx.Connect(t.Context(), first.AdminURL("iris"))
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), "UPDATE iris.edition SET version = 0; DELETE FROM iris.belongings")
+	require.NoError(t, err)
+	require.NoError(t, conn.Close(t.Context()))
+	require.NoError(t, first.Stop(context.Background()))
+
+	cfg.NoDemo = true // what stands there is all there is
+	second, err := embedded.Start(t.Context(), cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, second.Stop(context.Background())) })
+	until(t, "what was missing", func() error {
+		has, err := tables(context.Background(), second.AdminURL("iris"))
+		if err == nil && !slices.Equal(has["belongings"], want["belongings"]) {
+			err = fmt.Errorf("%d of %d belongings", len(has["belongings"]), len(want["belongings"]))
+		}
+		return err
+	})
 }

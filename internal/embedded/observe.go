@@ -34,7 +34,7 @@ func (i *Instance) observe() (err error) {
 
 // watch adds what is asked at each scrape.
 func (i *Instance) watch() error {
-	return i.metrics.Watch(metrics.Sources{Lines: i.projector.Status, Streams: i.Log, Standing: i.standing, Ready: i.readiness})
+	return i.metrics.Watch(metrics.Sources{Lines: i.projector.Status, Streams: i.Log, Standing: i.standing, Outdated: i.models.Outdated, Ready: i.readiness})
 }
 
 func (i *Instance) standing(ctx context.Context) ([]metrics.Standing, error) {

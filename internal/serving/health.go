@@ -66,6 +66,13 @@ func (p *Process) standing(ctx context.Context) (all []metrics.Standing, err err
 	return all, errors.Join(failed...)
 }
 
+func (p *Process) outdated(ctx context.Context) (bool, error) {
+	if !p.runs(Projector) {
+		return false, nil // as above
+	}
+	return p.models.Outdated(ctx)
+}
+
 // status is what a worker answers: whether it lives, how it is, its metrics. Names of checks are shown, causes are logged.
 func (p *Process) status() http.Handler {
 	mux := http.NewServeMux()

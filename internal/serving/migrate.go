@@ -20,6 +20,8 @@ import (
 	eventlog "iris.example/iris/events/log"
 	"iris.example/iris/internal/assembly"
 	"iris.example/iris/internal/keyfile"
+	"iris.example/iris/projections/migrations"
+	"iris.example/iris/projections/reader"
 	"iris.example/iris/runner"
 	"iris.example/iris/schemas"
 	"iris.example/iris/screening"
@@ -120,6 +122,9 @@ func Migrate(ctx context.Context, cfg MigrateConfig) error {
 	if err != nil {
 		return err
 	}
+	if err := cfg.lookAtEdition(ctx); err != nil {
+		return err
+	}
 	cfg.say("inbox")
 	if err := l.CreateInbox(ctx); err != nil {
 		return err
@@ -150,6 +155,20 @@ func (c MigrateConfig) prepareDatabases(ctx context.Context) error {
 		return err
 	}
 	return setPasswords(ctx, c.PostgresAdmin, c.Postgres)
+}
+
+// lookAtEdition says what is left to do after an update; a rebuild is no part of migrating, because older workers may still run.
+func (c MigrateConfig) lookAtEdition(ctx context.Context) error {
+	models, err := reader.Open(ctx, reader.Config{URL: c.Postgres.URL(assembly.ModelsDatabase, migrations.App), MaxConns: 1})
+	if err != nil {
+		return err
+	}
+	defer models.Close()
+	outdated, err := models.Outdated(ctx)
+	if outdated {
+		c.say("what is read was filled before this update; once no older process runs: iris rebuild")
+	}
+	return err
 }
 
 func (c MigrateConfig) found(ctx context.Context, keys *vault.Vault, l *eventlog.JetStream) error {

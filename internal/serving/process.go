@@ -195,7 +195,7 @@ func (p *Process) work(name string, run func() error) {
 }
 
 func (p *Process) listen(ctx context.Context) error {
-	if err := p.metrics.Watch(metrics.Sources{Lines: p.lines, Streams: p.log, Standing: p.standing, Ready: p.Health}); err != nil {
+	if err := p.metrics.Watch(metrics.Sources{Lines: p.lines, Streams: p.log, Standing: p.standing, Outdated: p.outdated, Ready: p.Health}); err != nil {
 		return err
 	}
 	if p.cfg.HTTP == "" {

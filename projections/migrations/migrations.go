@@ -110,10 +110,17 @@ func up(ctx context.Context, ownerURL, schema string) error {
 		return err
 	}
 	defer db.Close()
+	fresh, err := untouched(ctx, db, schema)
+	if err != nil {
+		return err
+	}
 	if _, err := provider.Up(ctx); err != nil {
 		return fmt.Errorf("%w: schema %s: %w", ErrMigrate, schema, err)
 	}
-	return nil
+	if !fresh || schema == Snapshots {
+		return nil
+	}
+	return begin(ctx, db, schema)
 }
 
 func open(ownerURL, schema string) (*goose.Provider, *sql.DB, error) {

@@ -59,7 +59,10 @@ func (c Config) Validate() error {
 }
 
 // Reader reads for every organisation, one at a time per transaction. It is safe for concurrent use.
-type Reader struct{ pool *pgxpool.Pool }
+type Reader struct {
+	pool   *pgxpool.Pool
+	schema string
+}
 
 // Open connects and proves that row-level security holds the role on every table.
 func Open(ctx context.Context, config Config) (*Reader, error) {
@@ -71,7 +74,7 @@ func Open(ctx context.Context, config Config) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{pool}
+	r := &Reader{pool, config.Schema}
 	if err := r.checkIsolation(ctx, config.Schema); err != nil {
 		pool.Close()
 		return nil, err

@@ -100,7 +100,7 @@ func (r *run) compareCounts(ctx context.Context) error {
 			r.report.Differences = append(r.report.Differences, Difference{table, read, built})
 		}
 	}
-	if len(r.report.Differences) > 0 && !r.cfg.AcceptDifferences {
+	if len(r.report.Differences) > 0 && !r.accepts() {
 		return fmt.Errorf("%w: %v (table, rows read, rows built)", ErrDifferent, r.report.Differences)
 	}
 	return nil

@@ -1,7 +1,7 @@
 // Package rebuild makes the read models anew beside the ones that are read, and puts them in their place (spec 9.4).
 //
 // It guarantees: what is read stays what it was until one transaction renames two schemas, after every row was compared at one
-// position of every line; readers and lines go on through that, without an error and without an answer from two versions; the
+// position of every line, and is the same unless what is read is outdated (migrations.Outdated); readers and lines go on through that, without an error and without an answer from two versions; the
 // old schema is kept for rolling back and dropped only by its name. Nothing but rows is made: a projection has no effects, and
 // nobody is told of a position twice. A rebuild that dies leaves a schema that nobody reads; the next one drops it and begins
 // at position 1 of every stream again.
@@ -46,7 +46,7 @@ type Config struct {
 	Last          func(ctx context.Context, stream string) (uint64, error) // a stream's last position
 	Codec         events.Codec
 
-	AcceptDifferences bool           // flip although rows differ: what was read was wrong, or the read models mean something new
+	AcceptDifferences bool           // flip although rows differ from what is read, which was wrong. Where that is outdated they may anyway
 	Progress          func(Progress) // hears where it stands, a few times a second; must not block; default: nobody
 }
 
@@ -104,7 +104,8 @@ type Difference struct {
 type Report struct {
 	Kept        string           `json:"kept"` // the schema that was read before
 	Commits     uint64           `json:"commits"`
-	Rows        map[string]int64 `json:"rows"` // by table, compared
+	Rows        map[string]int64 `json:"rows"`     // by table, compared
+	Outdated    bool             `json:"outdated"` // what was read was from before an update: rows may differ
 	Differences []Difference     `json:"differences"`
 	Took        time.Duration    `json:"took"`
 }
@@ -130,7 +131,10 @@ type run struct {
 
 // Run rebuilds everything and flips.
 func Run(ctx context.Context, cfg Config) (Report, error) {
-	return exclusively(ctx, cfg, func(r *run) error {
+	return exclusively(ctx, cfg, func(r *run) (err error) {
+		if r.report.Outdated, err = migrations.Outdated(ctx, r.admin, migrations.Schema); err != nil {
+			return err
+		}
 		if err := r.prepare(ctx); err != nil {
 			return err
 		}
@@ -155,6 +159,9 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 		return r.flip(ctx, building, kept)
 	})
 }
+
+// accepts says whether rows may differ from those that are read.
+func (r *run) accepts() bool { return r.cfg.AcceptDifferences || r.report.Outdated }
 
 // Rollback puts the newest kept schema back, brought up to date first; what is read now is kept in its place, so that a second
 // rollback undoes the first.

@@ -203,7 +203,7 @@ func (r *run) judge(read, built map[string]sum) error {
 			r.report.Differences = append(r.report.Differences, Difference{table, before.rows, s.rows})
 		}
 	}
-	if len(r.report.Differences) > 0 && !r.cfg.AcceptDifferences {
+	if len(r.report.Differences) > 0 && !r.accepts() {
 		return fmt.Errorf("%w: %v (table, rows read, rows built); schema %s stays for a look", ErrDifferent, r.report.Differences, building)
 	}
 	return nil

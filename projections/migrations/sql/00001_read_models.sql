@@ -1,4 +1,5 @@
 -- +goose Up
+-- Rows: filled anew.
 
 -- Names are unqualified: the schema is the connection's search_path, so that the same file builds the next version of the read
 -- models beside the one that is read (spec 9.4). Placed columns hold sealed fields (events.Placed); no text stands here in clear.

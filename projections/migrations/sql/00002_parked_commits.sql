@@ -1,4 +1,5 @@
 -- +goose Up
+-- Rows: as they were.
 
 -- Commits that a line set aside, and what their aggregates have behind them (spec 9.4). Only lines that say nothing about what may
 -- be used do that. code names what is wrong, never the text of it; reason is an operator's, of the form of a code.

@@ -1,4 +1,5 @@
 -- +goose Up
+-- Rows: filled anew.
 
 -- The keyed words of each memory's current text (spec 9.4); no text, no unkeyed word. There is no index over the words: row-level
 -- security keeps one from being used (array containment is not leakproof), and one member's rows are few.

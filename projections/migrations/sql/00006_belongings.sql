@@ -1,4 +1,5 @@
 -- +goose Up
+-- Rows: filled anew.
 
 -- One row per event about where a member belongs and what they hold (spec 1.1), never changed: what is so is the newest of each
 -- member, kind and key. kind: member, program, role, inspection-role. Nothing of it is personal: ids and slugs.

@@ -1,4 +1,5 @@
 -- +goose Up
+-- Rows: as they were.
 
 -- Sealed fields are kept as bytes (events.Kept) where they were JSON: ids and boxes of bytes take less than half, and nobody looks
 -- inside them here. kept writes what events.Placed.Keep writes.
