@@ -25,7 +25,7 @@ func (s *Server) mend() {
 	for {
 		select {
 		case <-look.C:
-		case <-s.done:
+		case <-s.down:
 			return
 		}
 		health := s.broker().Healthz(&server.HealthzOptions{Details: true})

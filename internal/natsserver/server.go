@@ -26,14 +26,16 @@ type Server struct {
 	cfg  Config
 	keys *keys
 	lock *dirlock.Lock
-	done chan struct{} // closed when the server is down
+	done chan struct{} // closed when the server is down and nothing of ours is in its store
 
 	mu   sync.RWMutex   // guards nats
 	nats *server.Server // as it runs now: a restart puts another in its place
 
 	restarting sync.Mutex // one restart at a time, and none after Stop; guards stopping
 	stopping   bool
-	unwritable atomic.Bool // a stream has refused writes since the last restart
+	down       chan struct{}  // closed when the broker has ended for good
+	mending    sync.WaitGroup // awaitEnd's
+	unwritable atomic.Bool    // a stream has refused writes since the last restart
 
 	revoking sync.Mutex // guards keys.revoked and the order of pushes, and of them and a restart's broker
 }
@@ -51,13 +53,13 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, lock: lock, done: make(chan struct{})}
+	s := &Server{cfg: cfg, lock: lock, down: make(chan struct{}), done: make(chan struct{})}
 	if err := s.start(ctx); err != nil {
 		lock.Release()
 		return nil, err
 	}
+	s.mending.Go(s.mend)
 	go s.awaitEnd()
-	go s.mend()
 	return s, nil
 }
 
@@ -153,17 +155,21 @@ func (s *Server) awaitReady(ctx context.Context, log *logger) error {
 	return nil
 }
 
+// awaitEnd is the life of the server: whoever waits for done waits for it, and it waits for mend, which writes into the store.
 func (s *Server) awaitEnd() {
 	for ended := s.broker(); ; {
 		ended.WaitForShutdown()
-		s.restarting.Lock() // a restart that is under way ends first
+		s.restarting.Lock() // a restart that is under way ends first, and none comes after the last broker
 		next := s.broker()
+		s.stopping = s.stopping || next == ended
 		s.restarting.Unlock()
 		if next == ended {
 			break
 		}
 		ended = next
 	}
+	close(s.down)
+	s.mending.Wait()
 	s.lock.Release()
 	close(s.done)
 }
