@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
@@ -112,7 +113,7 @@ func (f *fold) read(ctx context.Context) error {
 	queue := make(chan chan batch, runtime.GOMAXPROCS(0)+1)
 	ended, end := context.WithCancel(ctx) // nobody folds any more: what is read ahead may go
 	defer end()
-	group.Go(func() error { defer close(queue); return f.decodeAhead(ended, source, queue) })
+	group.Go(func() error { return f.decodeAhead(ended, source, queue) })
 	group.Go(func() error {
 		defer close(f.writes)
 		defer end()
@@ -139,8 +140,11 @@ func (f *fold) read(ctx context.Context) error {
 	return group.Wait()
 }
 
-// decodeAhead ends at the last message asked for, or when nobody wants more.
+// decodeAhead ends at the last message asked for, or when nobody wants more, and not before what it began to decode.
 func (f *fold) decodeAhead(ctx context.Context, source Source, queue chan<- chan batch) error {
+	var decoding sync.WaitGroup
+	defer decoding.Wait()
+	defer close(queue)
 	for last := uint64(0); last < f.upTo; {
 		messages, err := source.Next(ctx, foldBatch)
 		if ctx.Err() != nil {
@@ -156,7 +160,7 @@ func (f *fold) decodeAhead(ctx context.Context, source Source, queue chan<- chan
 		case <-ctx.Done():
 			return nil
 		}
-		go func() { next <- f.decode(ctx, until(messages, f.upTo)) }()
+		decoding.Go(func() { next <- f.decode(ctx, until(messages, f.upTo)) })
 	}
 	return nil
 }
