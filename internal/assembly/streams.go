@@ -23,6 +23,7 @@ type Streams struct {
 	*streamguard.Guarded
 	Guard    *streamguard.Guard
 	evidence *evidence.Store
+	ticks    []*time.Ticker // the Guard's
 	fenced   bool
 }
 
@@ -32,14 +33,15 @@ func OpenStreams(l *eventlog.JetStream, dir string, logger *slog.Logger) (*Strea
 	if err != nil {
 		return nil, err
 	}
-	guard, err := streamguard.New(streamguard.Config{
-		Log: l, Heads: known, All: time.NewTicker(lookAtAll).C, Soon: time.NewTicker(lookAtSome).C, Logger: logger,
-	})
+	all, soon := time.NewTicker(lookAtAll), time.NewTicker(lookAtSome)
+	s := &Streams{evidence: known, ticks: []*time.Ticker{all, soon}, fenced: l.Replicated()}
+	s.Guard, err = streamguard.New(streamguard.Config{Log: l, Heads: known, All: all.C, Soon: soon.C, Logger: logger})
 	if err != nil {
-		known.Close()
+		s.Close()
 		return nil, err
 	}
-	return &Streams{guard.Over(eventlog.NewGrouped(l)), guard, known, l.Replicated()}, nil
+	s.Guarded = s.Guard.Over(eventlog.NewGrouped(l))
+	return s, nil
 }
 
 // Fence is nil where the streams live on one node.
@@ -74,9 +76,13 @@ func (s *Streams) AllWell() bool {
 	return true
 }
 
-// Close lets another process have the evidence.
+// Close ends the looks and lets another process have the evidence. The Guard has stopped running before.
 func (s *Streams) Close() {
-	if s != nil {
-		s.evidence.Close()
+	if s == nil {
+		return
 	}
+	for _, tick := range s.ticks {
+		tick.Stop()
+	}
+	s.evidence.Close()
 }
