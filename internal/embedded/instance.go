@@ -303,7 +303,7 @@ func (i *Instance) serve() error {
 	if err != nil {
 		return err
 	}
-	i.server = assembly.Server(handler)
+	i.server = assembly.Server(handler, i.cfg.Logger)
 	i.work("http", func() error {
 		if err := i.server.Serve(i.listener); !errors.Is(err, http.ErrServerClosed) {
 			return err
@@ -318,7 +318,7 @@ func (i *Instance) serve() error {
 func (i *Instance) Stop(ctx context.Context) error {
 	var all []error
 	if i.server != nil {
-		all = append(all, i.server.Shutdown(ctx))
+		all = append(all, assembly.End(ctx, i.server))
 	} else if i.listener != nil {
 		all = append(all, i.listener.Close())
 	}

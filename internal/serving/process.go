@@ -205,7 +205,7 @@ func (p *Process) listen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.server = assembly.Server(handler)
+	p.server = assembly.Server(handler, p.cfg.Logger)
 	if p.cfg.TLS.Cert != "" {
 		pair, err := tls.LoadX509KeyPair(p.cfg.TLS.Cert, p.cfg.TLS.Key)
 		if err != nil {
@@ -261,7 +261,7 @@ func (p *Process) Stop(ctx context.Context) error {
 	defer cancel()
 	var all []error
 	if p.server != nil && p.listener != nil {
-		all = append(all, p.server.Shutdown(ctx))
+		all = append(all, assembly.End(ctx, p.server))
 	}
 	p.stopWorkers()
 	all = append(all, p.workers.Wait())
