@@ -101,7 +101,7 @@ const (
 
 // numbers takes national and tax numbers, accounts and cards.
 func (p *page) numbers() {
-	for i := range p.words {
+	for i := range p.groups {
 		p.numbersFrom(i)
 	}
 	p.paperNumbers()
@@ -109,16 +109,16 @@ func (p *page) numbers() {
 
 // numbersFrom reads on from a word that may begin a number, group by group, and takes what is one.
 func (p *page) numbersFrom(first int) {
-	w := p.words[first]
+	w := p.groups[first]
 	if !p.beginsNumber(first) {
 		return
 	}
 	var bare, written []byte
 	before, phone := "", false
-	for i := first; i < len(p.words) && i < first+mostGroups; i++ {
-		next := p.words[i]
+	for i := first; i < len(p.groups) && i < first+mostGroups; i++ {
+		next := p.groups[i]
 		if i > first {
-			sep, ok := p.separator(p.words[i-1].to, next.from)
+			sep, ok := p.separator(p.groups[i-1].to, next.from)
 			if !ok {
 				return
 			}
@@ -141,7 +141,7 @@ func (p *page) numbersFrom(first int) {
 		}
 		for k := range p.screen.scrub.numerals {
 			n := &p.screen.scrub.numerals[k]
-			if !n.reads(string(bare)) {
+			if !n.reads(string(bare)) || strings.ContainsRune(counters, p.at(next.to)) {
 				continue
 			}
 			if before == "" {
@@ -157,7 +157,7 @@ func (p *page) numbersFrom(first int) {
 
 // beginsNumber: a group with a digit, or a few letters with a digit to follow; not what goes on from a plus sign or a number before.
 func (p *page) beginsNumber(i int) bool {
-	w := p.words[i]
+	w := p.groups[i]
 	if before := p.at(w.from - 1); before == '+' || (before == '.' || before == ',') && asciiDigit(p.at(w.from-2)) {
 		return false
 	}
@@ -166,7 +166,7 @@ func (p *page) beginsNumber(i int) bool {
 			return true
 		}
 	}
-	return w.to-w.from < 4 && i+1 < len(p.words) && asciiDigit(p.signs[p.words[i+1].from])
+	return w.to-w.from < 4 && i+1 < len(p.groups) && asciiDigit(p.signs[p.groups[i+1].from])
 }
 
 // separator is what may stand between the groups of one number: one sign, or one with blanks around it.
@@ -262,7 +262,7 @@ func cardForm(written string) bool {
 
 // paperNumbers takes what follows the name of a document or account.
 func (p *page) paperNumbers() {
-	for _, w := range p.words {
+	for _, w := range p.groups {
 		if p.taken[w.from] || !p.digitIn(w) && w.to-w.from != 8 && w.to-w.from != 11 {
 			continue
 		}

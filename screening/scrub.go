@@ -103,6 +103,7 @@ type page struct {
 	signs  []rune // full-width and styled characters, digits of every script, dashes and blanks as ASCII; the rest as it is
 	folded []rune // letters besides in lower case, without accents and look-alikes, where that is one letter
 	words  []piece
+	groups []piece        // words, apart from the signs without blanks that they are written beside
 	heads  map[rune][]int // where words begin, by their first folded letter
 	taken  []bool
 	found  []Leak
@@ -131,10 +132,29 @@ func newPage(s *Screen, text string) *page {
 	if start >= 0 {
 		p.words = append(p.words, piece{start, n})
 	}
+	p.groups = p.apart()
 	for _, w := range p.words {
 		p.heads[p.folded[w.from]] = append(p.heads[p.folded[w.from]], w.from)
 	}
 	return p
+}
+
+// apart cuts words where a script without blanks meets another sign: 口座は and DE89370400440532013000.
+func (p *page) apart() []piece {
+	if !slices.ContainsFunc(p.signs, unspaced) {
+		return p.words
+	}
+	var groups []piece
+	for _, w := range p.words {
+		from := w.from
+		for i := from + 1; i < w.to; i++ {
+			if unspaced(p.signs[i]) != unspaced(p.signs[i-1]) {
+				groups, from = append(groups, piece{from, i}), i
+			}
+		}
+		groups = append(groups, piece{from, w.to})
+	}
+	return groups
 }
 
 // at is the sign at i, 0 outside the page.

@@ -34,13 +34,19 @@ const mostDialled = 15 // E.164
 func (p *page) dialled(from int) dialled {
 	n := dialled{from: from, to: from}
 	i := from
+	if p.signs[i] == '(' && p.at(i+1) == '+' { // (+49) 30 1234567
+		i++
+	}
 	if p.signs[i] == '+' {
 		n.plus = true
 		i++
 	}
 	for i < len(p.signs) {
-		gap := i
-		for i < len(p.signs) && i < gap+3 && strings.ContainsRune(" -.()/", p.signs[i]) {
+		gap, most := i, 3
+		if p.signs[i] == ')' { // (212) - 555
+			most = 4
+		}
+		for i < len(p.signs) && i < gap+most && strings.ContainsRune(" -.·()/", p.signs[i]) {
 			n.brackets = n.brackets || p.signs[i] == '('
 			i++
 		}
@@ -49,7 +55,7 @@ func (p *page) dialled(from int) dialled {
 			i++
 		}
 		size := i - group
-		if size == 0 || n.digits+size > mostDialled || i < len(p.signs) && (wordRune(p.signs[i]) && !p.extension(i)) {
+		if size == 0 || n.digits+size > mostDialled || p.goesOn(i) && !p.extension(i) {
 			break
 		}
 		n.groups = append(n.groups, string(p.signs[group:i]))
@@ -60,32 +66,45 @@ func (p *page) dialled(from int) dialled {
 	return n
 }
 
+// goesOn reports whether what ends before i isn't all: a letter or digit follows, or a word for what the number counts. Scripts without
+// blanks go on otherwise.
+func (p *page) goesOn(i int) bool {
+	r := p.at(i)
+	return wordRune(r) && (!unspaced(r) || strings.ContainsRune(counters, r))
+}
+
+const counters = "円圓元원年月日号號番人个個名回歳岁分秒時时度万萬億亿千百点點년월일번명"
+
 // extension: x123 at once behind the number.
 func (p *page) extension(i int) bool { return p.folded[i] == 'x' && asciiDigit(p.at(i+1)) }
 
 func (p *page) pastExtension(i int) int {
 	end := i
-	for end < len(p.signs) && strings.ContainsRune(" ,;", p.signs[end]) && end < i+2 {
+	for end < len(p.signs) && strings.ContainsRune(" ,;(", p.signs[end]) && end < i+2 {
 		end++
 	}
+	bracket := end > i && p.signs[end-1] == '('
 	word := end
 	for end < len(p.signs) && (asciiLetter(p.signs[end]) || p.signs[end] == '#' || p.signs[end] == '.') {
 		end++
 	}
 	switch strings.Trim(string(p.folded[word:end]), ".") {
-	case "x", "ext", "extn", "extension", "#", "durchwahl", "poste", "anexo", "ramal":
+	case "x", "ext", "extn", "extension", "#", "durchwahl", "dw", "apparat", "klappe", "nebenstelle", "poste", "interno", "anexo", "ramal", "toestel":
 	default:
 		return i
 	}
-	for end < len(p.signs) && p.signs[end] == ' ' {
+	for end < len(p.signs) && strings.ContainsRune(" :=", p.signs[end]) {
 		end++
 	}
 	digit := end
 	for end < len(p.signs) && asciiDigit(p.signs[end]) && end < digit+6 {
 		end++
 	}
-	if digit == end {
+	switch {
+	case digit == end:
 		return i
+	case bracket && p.at(end) == ')':
+		return end + 1
 	}
 	return end
 }

@@ -29,6 +29,7 @@ func (p *page) token(t piece) {
 	p.privateKey(t)
 	p.urls(t)
 	p.emails(t)
+	p.hosts(t)
 	for _, part := range p.split(t, "\"'`()[]{}<>,;|=") {
 		part = p.trimmed(part)
 		p.uuid(part)
@@ -41,10 +42,14 @@ func (p *page) token(t piece) {
 
 // split cuts a token at any of the signs.
 func (p *page) split(t piece, at string) []piece {
+	return p.splitFunc(t, func(r rune) bool { return r < 0x80 && strings.ContainsRune(at, r) })
+}
+
+func (p *page) splitFunc(t piece, at func(rune) bool) []piece {
 	var parts []piece
 	from := t.from
 	for i := t.from; i <= t.to; i++ {
-		if i == t.to || p.signs[i] < 0x80 && strings.ContainsRune(at, p.signs[i]) {
+		if i == t.to || at(p.signs[i]) {
 			if i > from {
 				parts = append(parts, piece{from, i})
 			}
@@ -54,12 +59,13 @@ func (p *page) split(t piece, at string) []piece {
 	return parts
 }
 
-// trimmed leaves out the signs that end a sentence or stand around emphasis.
+// trimmed leaves out the signs that end a sentence or stand around emphasis, but for the two colons that an address may begin or end
+// with.
 func (p *page) trimmed(t piece) piece {
-	for t.to > t.from && strings.ContainsRune(".:!?*_", p.signs[t.to-1]) {
+	for t.to > t.from && strings.ContainsRune(".:!?*_…", p.signs[t.to-1]) && (p.signs[t.to-1] != ':' || p.at(t.to-2) != ':') {
 		t.to--
 	}
-	for t.to > t.from && strings.ContainsRune("*_:", p.signs[t.from]) {
+	for t.to > t.from && strings.ContainsRune("*_:", p.signs[t.from]) && (p.signs[t.from] != ':' || p.at(t.from+1) != ':') {
 		t.from++
 	}
 	return t
@@ -67,7 +73,7 @@ func (p *page) trimmed(t piece) piece {
 
 func (p *page) raw(t piece) string { return string(p.signs[t.from:t.to]) }
 
-// urls takes what has a scheme, begins with www. or is a host name with a top-level domain.
+// urls takes what has a scheme.
 func (p *page) urls(t piece) {
 	for i := t.from; i < t.to; i++ {
 		switch {
@@ -77,13 +83,17 @@ func (p *page) urls(t piece) {
 				from--
 			}
 			if from < i {
-				p.take(ItemURL, from, p.urlEnd(i+3, t.to))
+				p.take(ItemURL, from, p.urlEnd(p.literalEnd(i+3, t.to), t.to))
 				return
 			}
 		case p.folded[i] == 'm' && strings.HasPrefix(string(p.folded[i:min(t.to, i+7)]), "mailto:"):
 			p.signs[i+6] = ' ' // what follows is an e-mail address
 		}
 	}
+}
+
+// hosts takes what begins with www. or is a host name with a top-level domain.
+func (p *page) hosts(t piece) {
 	for _, host := range p.split(t, "\"'`()[]{}<>,;|=*_:@") {
 		if host.from > t.from && p.signs[host.from-1] == '@' || p.at(host.to) == '@' {
 			continue
@@ -92,6 +102,18 @@ func (p *page) urls(t piece) {
 			p.take(ItemURL, host.from, p.urlEnd(end, t.to))
 		}
 	}
+}
+
+// literalEnd is where an address in square brackets ends that begins at i; i where there is none.
+func (p *page) literalEnd(i, to int) int {
+	if p.at(i) == '[' {
+		for end := i + 1; end < to && end < i+mostLiteral; end++ {
+			if p.signs[end] == ']' {
+				return end + 1
+			}
+		}
+	}
+	return i
 }
 
 // urlEnd is where a URL ends that goes on at i: before a closing sign or the punctuation of the sentence.
@@ -137,21 +159,20 @@ func hostLabel(l string) bool {
 	return l != "" && l[0] != '-' && l[len(l)-1] != '-'
 }
 
-const localSigns = "._%+-~&/=#$*"
+const (
+	atext       = ".!#$%&'*+-/=?^_`{|}~" // of RFC 5321 beside letters and digits, and the dot between
+	wraps       = "'`{}|"                // those of them that also stand around an address
+	mostLocal   = 64                     // RFC 5321 4.5.3.1.1
+	mostLiteral = 64
+)
 
-// emails takes name@host.tld.
+// emails takes name@host.tld and name@[address], the name quoted or not.
 func (p *page) emails(t piece) {
 	for i := t.from + 1; i < t.to-1; i++ {
 		if p.signs[i] != '@' {
 			continue
 		}
-		from, to := i, i+1
-		for from > t.from && (wordRune(p.signs[from-1]) || strings.ContainsRune(localSigns, p.signs[from-1])) {
-			from--
-		}
-		for from < i && !wordRune(p.signs[from]) {
-			from++
-		}
+		from, to := p.localStart(t, i), i+1
 		for to < t.to && (wordRune(p.signs[to]) || strings.ContainsRune("-.", p.signs[to])) {
 			to++
 		}
@@ -159,11 +180,48 @@ func (p *page) emails(t piece) {
 			to--
 		}
 		dot := slices.Index(p.signs[i:to], '.')
-		literal := i+1 < t.to && p.signs[i+1] == '['
-		if from < i && (dot > 1 && i+dot+2 < to || literal) {
-			p.take(ItemEmail, from, max(to, i+1))
+		literal := p.literalEnd(i+1, t.to)
+		if from < i && (dot > 1 && i+dot+2 < to || literal > i+1) {
+			p.take(ItemEmail, from, max(to, literal))
 		}
 	}
+}
+
+// localStart is where the name begins that ends before i; i where there is none. Emphasis and quotation marks around the address are
+// no part of it.
+func (p *page) localStart(t piece, i int) int {
+	if p.signs[i-1] == '"' {
+		return p.quoteStart(i - 1)
+	}
+	start := i
+	for start > t.from && (wordRune(p.signs[start-1]) || p.inLocal(t, start-1)) {
+		start--
+	}
+	for from := start; from < i; from++ {
+		if wordRune(p.signs[from]) {
+			return from
+		}
+	}
+	return start
+}
+
+// inLocal reports whether the sign at i belongs to a name: one that wraps doesn't at the beginning or behind an equals sign.
+func (p *page) inLocal(t piece, i int) bool {
+	if !strings.ContainsRune(atext, p.signs[i]) {
+		return false
+	}
+	before := p.at(i - 1)
+	return !strings.ContainsRune(wraps, p.signs[i]) || i > t.from && before != '=' && (wordRune(before) || strings.ContainsRune(atext, before))
+}
+
+// quoteStart is where the quoted name begins whose closing mark stands at i; i+1 where none does.
+func (p *page) quoteStart(i int) int {
+	for from := i - 1; from >= 0 && from > i-mostLocal && p.signs[from] != '\n'; from-- {
+		if p.signs[from] == '"' && p.at(from-1) != '\\' {
+			return from
+		}
+	}
+	return i + 1
 }
 
 // spelledEmails takes addresses whose signs are written out: ada at example dot org.
@@ -252,31 +310,65 @@ func (p *page) network(t piece) {
 			return
 		}
 	}
-	for _, part := range p.split(t, "/") {
-		for ; part.to > part.from; part.to-- {
-			if p.ip(part) {
-				p.take(ItemIP, part.from, part.to)
-				break
-			}
-			colon := slices.Index(p.signs[part.from:part.to], ':')
-			if colon < 0 || slices.Contains(p.signs[part.from+colon+1:part.to], ':') { // 10.0.0.1:80
-				break
-			}
-			part.to = part.from + colon + 1
+	for _, part := range p.splitFunc(t, func(r rune) bool { return r == '/' || unspaced(r) }) {
+		part = p.unlabelled(part)
+		if !p.addressRange(part) {
+			p.addressAndPort(part)
 		}
 	}
 }
 
-func (p *page) ip(t piece) bool {
-	if t.to-t.from < 3 || t.to-t.from > 60 {
+// unlabelled leaves out IP: and the like in front of an address, also as mail has it, IPv6:.
+func (p *page) unlabelled(t piece) piece {
+	if colon := slices.Index(p.folded[t.from:t.to], ':'); colon > 0 {
+		switch string(p.folded[t.from : t.from+colon]) {
+		case "ip", "ip4", "ip6", "ipv4", "ipv6", "inet", "inet6", "addr", "address", "host", "server":
+			t.from += colon + 1
+		}
+	}
+	return t
+}
+
+// addressRange takes 10.0.0.1-10.0.0.9.
+func (p *page) addressRange(t piece) bool {
+	dash := slices.Index(p.signs[t.from:t.to], '-')
+	if dash < 0 {
 		return false
 	}
-	addr, err := netip.ParseAddr(p.raw(t))
+	first, last := piece{t.from, t.from + dash}, piece{t.from + dash + 1, t.to}
+	return p.ip(first) && p.ip(last) && p.take(ItemIP, first.from, first.to) && p.take(ItemIP, last.from, last.to)
+}
+
+// addressAndPort takes 10.0.0.1 of 10.0.0.1:80.
+func (p *page) addressAndPort(t piece) {
+	if colon := slices.Index(p.signs[t.from:t.to], ':'); colon > 0 && !slices.Contains(p.signs[t.from+colon+1:t.to], ':') {
+		t.to = t.from + colon
+	}
+	if p.ip(t) {
+		p.take(ItemIP, t.from, t.to)
+	}
+}
+
+// ip reads every form of RFC 4291 2.2, and the zone of RFC 4007 behind any of them.
+func (p *page) ip(t piece) bool {
+	if t.to-t.from < 3 || t.to-t.from > mostLiteral {
+		return false
+	}
+	raw, _, _ := strings.Cut(p.raw(t), "%")
+	addr, err := netip.ParseAddr(raw)
 	if err != nil {
 		return false
 	}
 	if addr.Is4() {
-		return !strings.HasSuffix(p.before(t.from, 12), "version ") && !strings.HasSuffix(p.before(t.from, 12), " release ")
+		before := p.before(t.from, 12)
+		return !slices.ContainsFunc(versionWords[:], func(word string) bool { return strings.HasSuffix(before, p.screen.folder.words(word)) })
 	}
-	return strings.Count(p.raw(t), ":") > 1 && t.to-t.from > 4 || p.raw(t) == "::1"
+	edge := strings.HasPrefix(raw, "::") || strings.HasSuffix(raw, "::")
+	if edge && strings.Count(raw, ":") == 2 && !strings.Contains(raw, ".") { // ::add and 2024:: are none
+		return raw == "::1" || strings.ContainsAny(raw, "0123456789") && strings.ContainsAny(raw, "abcdefABCDEF")
+	}
+	return len(raw) > 4
 }
+
+// versionWords stand before four numbers that are no address.
+var versionWords = [...]string{"version ", " release ", "版本 ", "バージョン "}

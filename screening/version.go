@@ -6,7 +6,7 @@ import (
 )
 
 // engine changes whenever the code may answer differently for the same rules.
-const engine = "screening/5"
+const engine = "screening/6"
 
 // Version names the rules and the code that reads them, so that an answer can say by which it was given.
 func Version() string {
