@@ -103,7 +103,13 @@ func (c rebuildCommand) running(ctx context.Context, ask embedded.Models, bar *r
 		}
 		return now, errNobodyAnswers
 	}
-	if err := iris.ask(ctx, "admin", http.MethodPost, modelsPath, ask, &now); err != nil {
+	err = iris.ask(ctx, "admin", http.MethodPost, modelsPath, ask, &now)
+	var refused *refusal
+	if errors.As(err, &refused) && refused.Code == embedded.ErrRebuilding.Error() && ask.Act == "rebuild" {
+		fmt.Fprintln(bar.out, "iris: a rebuild is under way; this watches it")
+		err = iris.ask(ctx, "admin", http.MethodGet, modelsPath, nil, &now)
+	}
+	if err != nil {
 		return now, err
 	}
 	look := time.NewTicker(redrawEvery)

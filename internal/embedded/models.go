@@ -69,7 +69,7 @@ func (i *Instance) renew(ctx, working context.Context) error {
 	if err != nil || !outdated || i.cfg.KeepOutdated {
 		return err
 	}
-	i.say("this version's read models are more than what is read: rebuilding them meanwhile (`iris rebuild` tells more)")
+	i.say("this version's read models are more than what is read: rebuilding them meanwhile (`iris rebuild` watches it)")
 	i.cfg.Logger.Warn("what is read was filled before an update: rebuilding")
 	return i.startRebuild(working, Models{Act: "rebuild"})
 }
