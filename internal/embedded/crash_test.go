@@ -54,6 +54,12 @@ func run(t *testing.T, dir string) *running {
 	out, err := command.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, command.Start())
+	t.Cleanup(func() { // before its folder goes, where the test failed
+		if command.ProcessState == nil {
+			_ = command.Process.Kill()
+			_ = command.Wait()
+		}
+	})
 	r := &running{command: command, let: in}
 	require.NoError(t, json.NewDecoder(bufio.NewReader(out)).Decode(&r.ready), "the child came up")
 	return r
