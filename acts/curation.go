@@ -1,6 +1,7 @@
 package acts
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"iris.example/iris/aggregates/rolememory"
 	"iris.example/iris/events"
 	"iris.example/iris/identity"
+	"iris.example/iris/projections/reader"
 	"iris.example/iris/runner"
 )
 
@@ -96,11 +98,10 @@ type RoleVersion struct {
 	EndedAt     *events.Time      `json:"endedAt"`
 }
 
-// RoleMemory is what those who hold a role read. ToConfirm waits for one of them.
+// RoleMemory is what those who hold a role read: a page of versions, and the newest of what waits for one of them.
 type RoleMemory struct {
-	Items     []RoleVersion `json:"items"`
-	Next      *string       `json:"next"`
-	ToConfirm []Candidate   `json:"toConfirm"`
+	Page[RoleVersion]
+	ToConfirm Page[Candidate]
 }
 
 // RolesHeld are the workbench roles that the caller holds now, in order.
@@ -109,72 +110,96 @@ func (a *Acts) RolesHeld(ctx context.Context, c Caller) (roles []string, err err
 	return roles, err
 }
 
-// RoleMemory reads a role's memory as who holds the role, at the head that the stream has now: a version whose contributor took it
-// back is not in an answer that begins after that was acknowledged (spec 2.2).
-func (a *Acts) RoleMemory(ctx context.Context, c Caller, role string) (RoleMemory, error) {
-	if !c.Principal.Has(identity.RoleMemoryRead) {
-		return RoleMemory{}, fmt.Errorf("read role memory: %w", &NotPermitted{identity.RoleMemoryRead})
-	}
-	if _, err := c.asMember(); err != nil {
-		return RoleMemory{}, err
-	}
-	held := false
-	if err := a.ownBook(ctx, c, func(book *member.State) { _, held = book.Roles[role] }); err != nil {
-		return RoleMemory{}, err
-	}
-	if !held {
-		return RoleMemory{}, aggregates.Refuse("role_not_held", "spec 1.5")
-	}
-	memory := RoleMemory{Items: []RoleVersion{}, ToConfirm: []Candidate{}}
-	err := a.Roles.View(ctx, c.Organisation, events.Role(role), func(s *rolememory.State, _ uint64) error {
+// RoleMemory reads a role's memory as who holds the role, newest first, at the head that the stream has now: a version whose
+// contributor took it back is not in an answer that begins after that was acknowledged (spec 2.2). State narrows it to published,
+// superseded or withdrawn; empty: all of them.
+func (a *Acts) RoleMemory(ctx context.Context, c Caller, role, state string, page reader.Page) (RoleMemory, error) {
+	memory := RoleMemory{Page: Page[RoleVersion]{Items: []RoleVersion{}}}
+	err := a.asHolder(ctx, c, role, func(s *rolememory.State) {
+		var versions []*rolememory.Version
 		for _, v := range slices.Backward(s.Versions) {
-			memory.Items = append(memory.Items, versionOf(s, v))
-		}
-		for _, candidate := range newest(s) {
-			if candidate.Stage == rolememory.StageAccepted {
-				memory.ToConfirm = append(memory.ToConfirm, candidateOf(s, candidate))
+			if state == "" || standing(v) == state {
+				versions = append(versions, v)
 			}
 		}
-		return nil
+		versions, memory.Next = reader.Of(page, versions, func(v *rolememory.Version) reader.Key { return reader.Key{Position: v.Position, ID: v.ID} })
+		for _, v := range versions {
+			memory.Items = append(memory.Items, versionOf(s, v))
+		}
+		memory.ToConfirm = candidatesOf(s, reader.Page{Limit: page.Limit}, rolememory.StageAccepted)
 	})
 	return memory, err
 }
 
-func versionOf(s *rolememory.State, v *rolememory.Version) RoleVersion {
-	shown := RoleVersion{
-		VersionID: v.ID, Role: s.Role, Kind: v.Kind, State: "published", AcceptedBy: v.AcceptedBy, ConfirmedBy: v.ConfirmedBy,
-		Supersedes: v.Supersedes, PublishedAt: v.PublishedAt, EndedAt: v.EndedAt,
+// ToConfirm lists what waits for one who holds the role, newest first.
+func (a *Acts) ToConfirm(ctx context.Context, c Caller, role string, page reader.Page) (waiting Page[Candidate], err error) {
+	err = a.asHolder(ctx, c, role, func(s *rolememory.State) { waiting = candidatesOf(s, page, rolememory.StageAccepted) })
+	return waiting, err
+}
+
+// asHolder shows a role's memory to who holds the role.
+func (a *Acts) asHolder(ctx context.Context, c Caller, role string, look func(*rolememory.State)) error {
+	if !c.Principal.Has(identity.RoleMemoryRead) {
+		return fmt.Errorf("read role memory: %w", &NotPermitted{identity.RoleMemoryRead})
 	}
+	if _, err := c.asMember(); err != nil {
+		return err
+	}
+	held := false
+	if err := a.ownBook(ctx, c, func(book *member.State) { _, held = book.Roles[role] }); err != nil {
+		return err
+	}
+	if !held {
+		return aggregates.Refuse("role_not_held", "spec 1.5")
+	}
+	return a.Roles.View(ctx, c.Organisation, events.Role(role), func(s *rolememory.State, _ uint64) error {
+		look(s)
+		return nil
+	})
+}
+
+// standing says whether a version is read, or why no longer.
+func standing(v *rolememory.Version) string {
 	switch {
 	case v.Retired:
-		shown.State = "withdrawn"
+		return "withdrawn"
 	case v.EndedAt != nil:
-		shown.State = "superseded"
-	default:
+		return "superseded"
+	}
+	return "published"
+}
+
+func versionOf(s *rolememory.State, v *rolememory.Version) RoleVersion {
+	shown := RoleVersion{
+		VersionID: v.ID, Role: s.Role, Kind: v.Kind, State: standing(v), AcceptedBy: v.AcceptedBy, ConfirmedBy: v.ConfirmedBy,
+		Supersedes: v.Supersedes, PublishedAt: v.PublishedAt, EndedAt: v.EndedAt,
+	}
+	if shown.State == "published" {
 		body := s.Candidates[v.CandidateID].Body
 		shown.Body = &body
 	}
 	return shown
 }
 
-// newest are the candidates, newest first.
-func newest(s *rolememory.State) []*rolememory.Candidate {
+// candidatesOf is a page of a role's candidates at some stages, or at any. They are newest first by when they were offered, wherever
+// they have come since: what moves on meanwhile is on no page twice and on none too few.
+func candidatesOf(s *rolememory.State, page reader.Page, stages ...rolememory.Stage) Page[Candidate] {
 	var all []*rolememory.Candidate
 	for _, candidate := range s.Candidates {
-		all = append(all, candidate)
+		if len(stages) == 0 || slices.Contains(stages, candidate.Stage) {
+			all = append(all, candidate)
+		}
 	}
-	slices.SortFunc(all, func(x, y *rolememory.Candidate) int { return -compareIDs(x.ID, y.ID) })
-	return all
-}
-
-func compareIDs(x, y events.ID) int {
-	switch {
-	case x < y:
-		return -1
-	case x > y:
-		return 1
+	key := func(x *rolememory.Candidate) reader.Key { return reader.Key{Position: x.Position, ID: x.ID} }
+	slices.SortFunc(all, func(x, y *rolememory.Candidate) int {
+		return cmp.Or(cmp.Compare(y.Position, x.Position), cmp.Compare(y.ID, x.ID))
+	})
+	all, next := reader.Of(page, all, key)
+	found := Page[Candidate]{Items: []Candidate{}, Next: next}
+	for _, candidate := range all {
+		found.Items = append(found.Items, candidateOf(s, candidate))
 	}
-	return 0
+	return found
 }
 
 func candidateOf(s *rolememory.State, x *rolememory.Candidate) Candidate {
@@ -200,22 +225,19 @@ func curates(c Caller) error {
 	return err
 }
 
-// Candidates lists a role's, newest first, at the head that the stream has now.
-func (a *Acts) Candidates(ctx context.Context, c Caller, role string) ([]Candidate, error) {
+// Candidates lists a role's at some stages, or all, newest first, at the head that the stream has now.
+func (a *Acts) Candidates(ctx context.Context, c Caller, role string, page reader.Page, stages ...rolememory.Stage) (found Page[Candidate], err error) {
 	if err := curates(c); err != nil {
-		return nil, err
+		return found, err
 	}
 	if !c.Defined.HasRole(role) {
-		return nil, fmt.Errorf("role: %w", ErrNotFound)
+		return found, fmt.Errorf("role: %w", ErrNotFound)
 	}
-	all := []Candidate{}
-	err := a.Roles.View(ctx, c.Organisation, events.Role(role), func(s *rolememory.State, _ uint64) error {
-		for _, candidate := range newest(s) {
-			all = append(all, candidateOf(s, candidate))
-		}
+	err = a.Roles.View(ctx, c.Organisation, events.Role(role), func(s *rolememory.State, _ uint64) error {
+		found = candidatesOf(s, page, stages...)
 		return nil
 	})
-	return all, err
+	return found, err
 }
 
 // Curated is a candidate after an act of curation.

@@ -44,44 +44,81 @@ type LabelChange struct {
 	To    string `json:"to"`
 }
 
-// History is a memory's chain of revisions, newest first. What is gone for good keeps its chain and says that it was erased.
-func (a *Acts) History(ctx context.Context, c Caller, memory events.ID) ([]Revision, error) {
+// History is a page of a memory's chain of revisions, newest first. What is gone for good keeps its chain and says that it was erased.
+func (a *Acts) History(ctx context.Context, c Caller, memory events.ID, page reader.Page) (Page[Revision], error) {
 	if _, err := c.asMember(); err != nil {
-		return nil, err
+		return Page[Revision]{}, err
 	}
 	var record memories.Record
-	var rows []memories.Revision
+	var chain memories.Chain
 	err := a.Read.Models.WithOrganisation(ctx, c.Organisation, func(s *reader.Session) (err error) {
 		if record, err = memories.Get(ctx, s, c.Member, memory); err != nil {
 			return err
 		}
-		rows, err = memories.History(ctx, s, c.Member, memory)
+		chain, err = memories.History(ctx, s, c.Member, memory, page)
 		return err
 	})
 	if err != nil {
-		return nil, notFound(err)
+		return Page[Revision]{}, notFound(err)
 	}
 	now := events.At(a.Now())
-	withheld := gone(record, now)
+	withheld := chain.Erased() || gone(record, now)
 	err = a.Members.Look(ctx, c.Organisation, events.Member(c.Member), func(book *member.State, _ uint64) error {
 		withheld = withheld || goneFrom(book, memory, now)
 		return nil
 	})
 	if err != nil {
+		return Page[Revision]{}, err
+	}
+	revisions, err := a.openChain(ctx, chain, withheld)
+	return Page[Revision]{Items: revisions, Next: chain.Next}, err
+}
+
+// revision is one of a memory's, by its id.
+func (a *Acts) revision(ctx context.Context, c Caller, memory, id events.ID) (*Revision, error) {
+	var at int
+	err := a.Read.Models.WithOrganisation(ctx, c.Organisation, func(s *reader.Session) (err error) {
+		at, err = memories.Named(ctx, s, c.Member, memory, id)
+		return err
+	})
+	if err != nil {
+		return nil, notFound(err)
+	}
+	found, err := a.History(ctx, c, memory, reader.Page{Before: &reader.Key{Position: uint64(at) + 1}, Limit: 1})
+	if err != nil {
 		return nil, err
 	}
-	all := make([]Revision, 0, len(rows))
-	var chain []recall.Provenance
-	for _, row := range rows {
-		chain = append(chain, recall.Provenance{EventID: string(row.EventID), Type: row.EventType, ActorKind: row.ActorKind, Time: events.At(row.At)})
-		revision := revisionOf(row, slices.Clone(chain), withheld)
-		if err := a.openRevision(ctx, &revision, row, all); err != nil {
+	return &found.Items[0], nil
+}
+
+// openChain opens a page from the revision before it on, because each builds on the one before.
+func (a *Acts) openChain(ctx context.Context, chain memories.Chain, withheld bool) ([]Revision, error) {
+	all := make([]Revision, 0, len(chain.Revisions))
+	var previous *Revision
+	if chain.Before != nil {
+		previous = &Revision{Lifecycle: chain.Before.Lifecycle, Erased: withheld}
+		if err := a.openRevision(ctx, previous, *chain.Before, nil); err != nil {
+			return nil, err
+		}
+	}
+	for _, row := range slices.Backward(chain.Revisions) {
+		revision := revisionOf(row, provenance(chain.UpTo(row.Revision)), withheld)
+		if err := a.openRevision(ctx, &revision, row, previous); err != nil {
 			return nil, err
 		}
 		all = append(all, revision)
+		previous = &all[len(all)-1]
 	}
 	slices.Reverse(all)
 	return all, nil
+}
+
+func provenance(links []memories.Link) []recall.Provenance {
+	all := make([]recall.Provenance, 0, len(links))
+	for _, l := range links {
+		all = append(all, recall.Provenance{EventID: string(l.EventID), Type: l.EventType, ActorKind: l.ActorKind, Time: events.At(l.At)})
+	}
+	return all
 }
 
 // gone: tombstoned, or past the instant at which a forget becomes final, whether the sweep has come by or not (spec 2.1).
@@ -102,14 +139,9 @@ func revisionOf(row memories.Revision, chain []recall.Provenance, withheld bool)
 	}
 }
 
-// openRevision opens what the revision brought and takes the rest from the one before. The first brings everything, unless it
-// was erased.
-func (a *Acts) openRevision(ctx context.Context, r *Revision, row memories.Revision, before []Revision) error {
-	var previous *Revision
-	if len(before) > 0 {
-		previous = &before[len(before)-1]
-	}
-	if r.Erased = r.Erased || previous == nil && (row.Body == nil || row.Labels == nil) || previous != nil && previous.Erased; r.Erased {
+// openRevision opens what the revision brought and takes the rest from the one before.
+func (a *Acts) openRevision(ctx context.Context, r *Revision, row memories.Revision, previous *Revision) error {
+	if r.Erased {
 		return nil
 	}
 	if previous != nil {

@@ -345,6 +345,13 @@ func (a *Acts) PendingProposalsBy(ctx context.Context, c Caller, filter proposal
 	return result, nil
 }
 
+// Waits reports whether a proposal is before the caller for an answer now, however many others are.
+func (a *Acts) Waits(ctx context.Context, c Caller, proposal events.ID) (waits bool, err error) {
+	now := events.At(a.Now())
+	err = a.ownBook(ctx, c, func(book *member.State) { _, waits = book.PromptFor(proposal, c.Defined.Policy, now) })
+	return waits, err
+}
+
 func (a *Acts) openPending(ctx context.Context, c Caller, row proposals.Row, prompt member.Prompt) (Pending, error) {
 	item := Pending{
 		ProposalID: row.ProposalID, Prompt: "Remember this? " + events.FixedPhrase, Kind: *row.Kind, Tier: *row.Tier, Program: *row.Program,
@@ -392,10 +399,15 @@ func why(origin events.Origin, by string) string {
 func (a *Acts) CurrentTerms(c Caller) []Terms {
 	all := []Terms{}
 	for _, id := range c.Defined.TermsIDs() {
-		t := c.Defined.Terms[c.Defined.Current[id]]
-		all = append(all, Terms{t.ID, t.Version, t.Locale, t.SHA256, t.Text})
+		all = append(all, NewestTerms(c, id))
 	}
 	return all
+}
+
+// NewestTerms are the newest version of one published text.
+func NewestTerms(c Caller, id string) Terms {
+	t := c.Defined.Terms[c.Defined.Current[id]]
+	return Terms{t.ID, t.Version, t.Locale, t.SHA256, t.Text}
 }
 
 // Consent is where one key stands (spec 10.4).

@@ -7,6 +7,7 @@ import (
 	"iris.example/iris/aggregates"
 	"iris.example/iris/aggregates/member"
 	"iris.example/iris/events"
+	"iris.example/iris/projections/reader"
 	"iris.example/iris/runner"
 )
 
@@ -82,15 +83,13 @@ func (a *Acts) conflict(ctx context.Context, c Caller, memory, named events.ID, 
 	if a.Visible(limited, c, position) != nil {
 		return conflict
 	}
-	revisions, err := a.History(ctx, c, memory)
-	if err != nil || len(revisions) == 0 {
+	newest, err := a.History(ctx, c, memory, reader.Page{Limit: 1})
+	if err != nil {
 		return conflict
 	}
-	conflict.Current = &revisions[0]
-	for i := range revisions {
-		if revisions[i].RevisionID == named {
-			conflict.Named = &revisions[i]
-		}
+	conflict.Current = &newest.Items[0]
+	if of, err := a.revision(ctx, c, memory, named); err == nil {
+		conflict.Named = of
 	}
 	return conflict
 }

@@ -2,7 +2,6 @@ package acts
 
 import (
 	"context"
-	"slices"
 
 	"iris.example/iris/aggregates/member"
 	"iris.example/iris/events"
@@ -78,11 +77,7 @@ func (a *Acts) Declined(ctx context.Context, c Caller, page reader.Page) (Page[D
 	if err := a.ownBook(ctx, c, func(book *member.State) { facts = book.DeclinedFacts() }); err != nil {
 		return Page[Declined]{}, err
 	}
-	start := page.Start()
-	facts = slices.DeleteFunc(facts, func(f member.DeclinedFact) bool {
-		return f.Position > start.Position || f.Position == start.Position && f.MemoryID >= start.ID
-	})
-	facts, next := reader.Cut(page, facts[:min(len(facts), page.Ask())], func(f member.DeclinedFact) reader.Key { return reader.Key{Position: f.Position, ID: f.MemoryID} })
+	facts, next := reader.Of(page, facts, func(f member.DeclinedFact) reader.Key { return reader.Key{Position: f.Position, ID: f.MemoryID} })
 	result := Page[Declined]{Items: []Declined{}, Next: next}
 	for _, f := range facts {
 		item := Declined{ID: f.MemoryID, At: f.At, How: f.How, ProposedBy: or(f.ProposedBy.Producer, f.ProposedBy.Client), Program: f.Program, Kind: f.Kind}

@@ -2,8 +2,6 @@ package api
 
 import (
 	"encoding/json"
-	"maps"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -14,7 +12,7 @@ import (
 	"iris.example/iris/events"
 )
 
-// What an administrator defines. Lists of definitions are read at the organisation's head: they are few, and never behind.
+// What an administrator defines; definitions.go lists it.
 
 type programAnswer struct {
 	Program string `json:"program"`
@@ -41,41 +39,14 @@ type policyAnswer struct {
 	Document jsontext.Value `json:"document"`
 }
 
-func (a *API) programs(c *call) (answer, error) {
-	items := []programAnswer{}
-	for _, program := range slices.Sorted(maps.Keys(c.caller.Defined.Programs)) {
-		items = append(items, programAnswer{program})
-	}
-	return answer{body: list[programAnswer]{Items: items}}, nil
-}
-
 func (a *API) defineProgram(c *call) (answer, error) {
 	done, err := a.cfg.Acts.DefineProgram(c.ctx, c.caller, c.request, c.part["program"])
 	return answer{position: done.Position, body: programAnswer{c.part["program"]}}, err
 }
 
-func (a *API) roles(c *call) (answer, error) {
-	items := []roleAnswer{}
-	for _, role := range slices.Sorted(maps.Keys(c.caller.Defined.Roles)) {
-		items = append(items, roleAnswer{role})
-	}
-	return answer{body: list[roleAnswer]{Items: items}}, nil
-}
-
 func (a *API) defineRole(c *call) (answer, error) {
 	done, err := a.cfg.Acts.DefineRole(c.ctx, c.caller, c.request, c.part["role"])
 	return answer{position: done.Position, body: roleAnswer{c.part["role"]}}, err
-}
-
-// clients leaves out those that were removed: they act as nothing.
-func (a *API) clients(c *call) (answer, error) {
-	items, known := []clientAnswer{}, c.caller.Defined.Clients
-	for _, client := range slices.Sorted(maps.Keys(known)) {
-		if len(known[client]) > 0 {
-			items = append(items, clientAnswer{client, known[client]})
-		}
-	}
-	return answer{body: list[clientAnswer]{Items: items}}, nil
 }
 
 type clientRequest struct {
@@ -94,21 +65,6 @@ func (a *API) registerClient(c *call) (answer, error) {
 func (a *API) removeClient(c *call) (answer, error) {
 	done, err := a.cfg.Acts.RemoveClient(c.ctx, c.caller, c.request, c.part["client"])
 	return answer{position: done.Position, body: clientAnswer{c.part["client"], []events.Consumer{}}}, err
-}
-
-func (a *API) tenants(c *call) (answer, error) {
-	items, known := []tenantAnswer{}, c.caller.Defined.Tenants
-	for _, tenant := range slices.Sorted(maps.Keys(known)) {
-		state := "active"
-		switch t := known[tenant]; {
-		case t.Removed:
-			state = "removed"
-		case t.Quarantined:
-			state = "quarantined"
-		}
-		items = append(items, tenantAnswer{tenant, state})
-	}
-	return answer{body: list[tenantAnswer]{Items: items}}, nil
 }
 
 func (a *API) defineTenant(c *call) (answer, error) {

@@ -22,18 +22,23 @@ func administration() []Route {
 			Success: http.StatusOK, Answer: answers, Summary: summary, handle: handle,
 		}
 	}
-	listed := func(pattern string, answers any, summary string, handle func(*API, *call) (answer, error)) Route {
+	paging := func(pattern string, answers any, summary string, handle func(*API, *call) (answer, error)) Route {
 		r := defined(pattern, answers, summary, handle)
-		r.Query, r.Waits = paged(), true
+		r.Query = paged()
+		return r
+	}
+	listed := func(pattern string, answers any, summary string, handle func(*API, *call) (answer, error)) Route {
+		r := paging(pattern, answers, summary, handle)
+		r.Waits = true
 		return r
 	}
 	one := defined("members/{member}", acts.Person{}, "One member, with the name that they are shown by", (*API).person)
 	one.Waits = true
 	const put, remove = http.MethodPut, http.MethodDelete
 	return []Route{
-		defined("programs", list[programAnswer]{}, "The organisation's programs", (*API).programs),
+		paging("programs", list[programAnswer]{}, "The organisation's programs", (*API).programs),
 		command(put, "programs/{program}", "", programAnswer{}, "Define a program", (*API).defineProgram),
-		defined("roles", list[roleAnswer]{}, "The organisation's workbench roles", (*API).roles),
+		paging("roles", list[roleAnswer]{}, "The organisation's workbench roles", (*API).roles),
 		command(put, "roles/{role}", "", roleAnswer{}, "Define a workbench role", (*API).defineRole),
 		listed("roles/{role}/holders", list[acts.Holder]{}, "Who holds a workbench role now", (*API).holders),
 		command(put, "roles/{role}/holders/{member}", "", holdingAnswer{}, "Give a member a workbench role", (*API).giveRole),
@@ -50,12 +55,12 @@ func administration() []Route {
 		command(put, "memberships/{member}/{program}", schemas.RequestMembership, membershipAnswer{}, "Start or resume a membership", (*API).join),
 		command(remove, "memberships/{member}/{program}", "", membershipAnswer{}, "End a membership", (*API).leave),
 
-		defined("clients", list[clientAnswer]{}, "The clients that act as consumers", (*API).clients),
+		paging("clients", list[clientAnswer]{}, "The clients that act as consumers", (*API).clients),
 		command(put, "clients/{client}", schemas.RequestClient, clientAnswer{}, "Say as which consumers a client may act", (*API).registerClient),
 		command(remove, "clients/{client}", "", clientAnswer{}, "Take every consumer from a client", (*API).removeClient),
 		defined("policy", policyAnswer{}, "The policy in force", (*API).policy),
 		command(put, "policy", schemas.RequestPolicy, policyAnswer{}, "Put a policy in force; one that weakens a given rule is refused", (*API).applyPolicy),
-		defined("tenants", list[tenantAnswer]{}, "The organisation's tenants", (*API).tenants),
+		paging("tenants", list[tenantAnswer]{}, "The organisation's tenants", (*API).tenants),
 		command(put, "tenants/{tenant}", "", tenantAnswer{}, "Serve a tenant", (*API).defineTenant),
 		command(remove, "tenants/{tenant}", "", tenantAnswer{}, "Serve a tenant no longer", (*API).removeTenant),
 		command(put, "tenants/{tenant}/quarantine", "", tenantAnswer{}, "Suppress a tenant's entries", (*API).quarantine),

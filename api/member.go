@@ -117,7 +117,3 @@ func (a *API) receipt(c *call) (answer, error) {
 	receipt, err := a.cfg.Acts.Receipt(c.ctx, c.caller, c.id)
 	return answer{body: receipt}, err
 }
-
-func (a *API) terms(c *call) (answer, error) {
-	return answer{body: list[acts.Terms]{Items: a.cfg.Acts.CurrentTerms(c.caller)}}, nil
-}

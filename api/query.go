@@ -139,11 +139,13 @@ func (a *API) page(c *call) (reader.Page, error) {
 	return page, nil
 }
 
-func (a *API) next(c *call, key *reader.Key) *string {
+func (a *API) next(c *call, key *reader.Key) *string { return a.nextOf(c.listScope(), key) }
+
+func (a *API) nextOf(scope string, key *reader.Key) *string {
 	if key == nil {
 		return nil
 	}
-	cursor := a.cursors.Encode(c.listScope(), boundary.Cursor{Position: key.Position, ID: string(key.ID)})
+	cursor := a.cursors.Encode(scope, boundary.Cursor{Position: key.Position, ID: string(key.ID)})
 	return &cursor
 }
 
@@ -155,5 +157,10 @@ func (c *call) listScope() string {
 			filters[name] = values
 		}
 	}
-	return strings.Join([]string{c.caller.Organisation, string(c.caller.Member), concrete(c.route.Pattern, c.part), filters.Encode()}, "\x00")
+	return c.scopeOf(c.route.Pattern, filters)
+}
+
+// scopeOf is that of a list whose pattern names nothing that the call's doesn't.
+func (c *call) scopeOf(pattern string, filters url.Values) string {
+	return strings.Join([]string{c.caller.Organisation, string(c.caller.Member), concrete(pattern, c.part), filters.Encode()}, "\x00")
 }

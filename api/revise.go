@@ -72,8 +72,12 @@ func movedTo(m acts.Moved, outcome string) answer {
 }
 
 func (a *API) history(c *call) (answer, error) {
-	all, err := a.cfg.Acts.History(c.ctx, c.caller, c.id)
-	return answer{body: list[acts.Revision]{Items: all}}, err
+	page, err := a.page(c)
+	if err != nil {
+		return answer{}, err
+	}
+	found, err := a.cfg.Acts.History(c.ctx, c.caller, c.id, page)
+	return answer{body: list[acts.Revision]{found.Items, a.next(c, found.Next)}}, err
 }
 
 // publishTerms answers Unchanged where the same text stood already.

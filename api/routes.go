@@ -101,7 +101,7 @@ func Routes() []Route {
 			Success: http.StatusOK, Answer: keptAnswer{}, Summary: "Edit a memory", handle: (*API).revise,
 		},
 		{
-			Method: http.MethodGet, Pattern: "/v1/me/memory/{id}/history", Who: Member, Waits: true,
+			Method: http.MethodGet, Pattern: "/v1/me/memory/{id}/history", Who: Member, Query: paged(), Waits: true,
 			Success: http.StatusOK, Answer: list[acts.Revision]{}, Summary: "A memory's revisions, newest first, and what each changed",
 			handle: (*API).history,
 		},
@@ -135,7 +135,7 @@ func Routes() []Route {
 			Success: http.StatusOK, Answer: receipts.Receipt{}, Summary: "The receipt of an answer, by the id of its event: JSON-LD", handle: (*API).receipt,
 		},
 		{
-			Method: http.MethodGet, Pattern: "/v1/terms", Who: Principal,
+			Method: http.MethodGet, Pattern: "/v1/terms", Who: Principal, Query: paged(),
 			Success: http.StatusOK, Answer: list[acts.Terms]{}, Summary: "The newest version of every published text", handle: (*API).terms,
 		},
 		{

@@ -2,6 +2,7 @@ package projections_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -60,8 +61,12 @@ func TestAMemoryReadsAsItsRevisionsLeftIt(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "secret-subject", opened.Subject)
 
-		history, err := memories.History(ctx, session, member, p.MemoryID)
+		chain, err := memories.History(ctx, session, member, p.MemoryID, reader.Page{})
 		require.NoError(t, err)
+		require.Nil(t, chain.Next)
+		require.Nil(t, chain.Before)
+		history := slices.Clone(chain.Revisions)
+		slices.Reverse(history)
 		require.Len(t, history, 3)
 		for i, revision := range history {
 			e := s.commits[i].Events[0]
@@ -80,7 +85,7 @@ func TestAMemoryReadsAsItsRevisionsLeftIt(t *testing.T) {
 
 		_, err = memories.Get(ctx, session, other, p.MemoryID)
 		require.ErrorIs(t, err, reader.ErrNotFound, "another member's")
-		_, err = memories.History(ctx, session, other, p.MemoryID)
+		_, err = memories.History(ctx, session, other, p.MemoryID, reader.Page{})
 		require.ErrorIs(t, err, reader.ErrNotFound)
 	})
 }
@@ -329,10 +334,11 @@ func TestErasureTakesTextAndLabelsFromEveryStore(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, []bool{gone, gone, gone, gone, gone, gone},
 				[]bool{r.Body == nil, r.Labels == nil, r.Details == nil, r.Category == nil, r.ScopeKey == nil, r.AdapterScope == nil})
-			history, err := memories.History(ctx, session, member, erased.MemoryID)
+			chain, err := memories.History(ctx, session, member, erased.MemoryID, reader.Page{})
 			require.NoError(t, err)
-			require.Len(t, history, 2)
-			for _, revision := range history {
+			require.Len(t, chain.Revisions, 2)
+			require.Equal(t, gone, chain.Erased())
+			for _, revision := range chain.Revisions {
 				require.Equal(t, []bool{gone, gone, gone}, []bool{revision.Body == nil, revision.Labels == nil, revision.Details == nil})
 			}
 			claim, err := proposals.Get(ctx, session, erased.MemoryID)

@@ -535,10 +535,10 @@ func (v *visit) saidOfMemory(done string, id events.ID) (*status, error) {
 	return nil, nil
 }
 
-// saidOfProposal asks the list of what waits, which is held against the book itself.
+// saidOfProposal asks the book itself.
 func (v *visit) saidOfProposal(id events.ID, again bool) (*status, error) {
-	waiting, err := v.site.cfg.Acts.PendingProposals(v.r.Context(), v.caller, reader.Page{Limit: reader.MaxLimit})
-	if err != nil || slices.ContainsFunc(waiting.Items, func(p acts.Pending) bool { return p.ProposalID == id }) {
+	waits, err := v.site.cfg.Acts.Waits(v.r.Context(), v.caller, id)
+	if err != nil || waits {
 		return nil, err
 	}
 	text := "Not remembered. You will not be asked about it again."

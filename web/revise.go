@@ -189,7 +189,11 @@ type historyPage struct {
 	page
 	ID        string
 	Revisions []revisionView
+	Older     string // address of older revisions
 }
+
+// First is the number that the page's list begins with.
+func (p historyPage) First() int { return p.Revisions[0].Revision.Revision }
 
 type revisionView struct {
 	acts.Revision
@@ -203,13 +207,13 @@ func (v *visit) showHistory() {
 		v.nothingHere()
 		return
 	}
-	all, err := v.site.cfg.Acts.History(v.r.Context(), v.caller, id)
+	found, err := v.site.cfg.Acts.History(v.r.Context(), v.caller, id, pageOf(v.r.URL.Query().Get("before")))
 	if err != nil {
 		v.fail(err)
 		return
 	}
 	data := historyPage{page: v.page("How a memory came to be what it is", ""), ID: string(id)}
-	for _, r := range all {
+	for _, r := range found.Items {
 		made := r.ProvenanceChain[len(r.ProvenanceChain)-1]
 		view := revisionView{Revision: r, What: eventWords(r.Event), By: actorWords(made.ActorKind)}
 		if r.Difference != nil {
@@ -218,6 +222,9 @@ func (v *visit) showHistory() {
 			}
 		}
 		data.Revisions = append(data.Revisions, view)
+	}
+	if found.Next != nil {
+		data.Older = "?" + url.Values{"before": {markOf(found.Next)}}.Encode()
 	}
 	v.render(http.StatusOK, "history", data)
 }

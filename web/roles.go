@@ -10,6 +10,7 @@ import (
 	"iris.example/iris/boundary"
 	"iris.example/iris/events"
 	"iris.example/iris/identity"
+	"iris.example/iris/projections/reader"
 	"iris.example/iris/screening"
 )
 
@@ -18,6 +19,8 @@ import (
 type rolesPage struct {
 	page
 	Roles []roleView
+	One   bool   // only one of the reader's roles is shown
+	More  string // address of the roles after these
 }
 
 type roleView struct {
@@ -28,7 +31,19 @@ type roleView struct {
 	ToAccept       []candidateView
 	ToConfirm      []candidateView
 	WaitForConfirm []candidateView // accepted; for a curator to see, and to reject
+
+	OlderGone, OlderToAccept, OlderAccepted string // addresses; empty: the list is shown to its end
 }
+
+// shownAtOnce bounds the roles of a page, and each list of a role.
+const shownAtOnce = 20
+
+// The lists of a role that may be longer, as the address names them.
+const (
+	listGone     = "gone"
+	listToAccept = "waiting"
+	listAccepted = "accepted"
+)
 
 // Empty reports that the role has nothing to show.
 func (r roleView) Empty() bool {
@@ -69,68 +84,129 @@ func (v *visit) roles(code int, p *problem) {
 		return
 	}
 	curates := v.caller.Principal.Has(identity.RoleMemoryManage)
+	var mine []string
 	for _, option := range v.roleOptions("") {
-		role := roleView{Name: option.Value, Held: slices.Contains(held, option.Value), Curated: curates}
+		if curates || slices.Contains(held, option.Value) && v.caller.Principal.Has(identity.RoleMemoryRead) {
+			mine = append(mine, option.Value)
+		}
+	}
+	for _, name := range data.choose(mine, v.r.URL.Query()) {
+		role := roleView{Name: name, Held: slices.Contains(held, name), Curated: curates}
 		if err := v.readRole(&role); err != nil {
 			v.fail(err)
 			return
 		}
-		if role.Held || role.Curated {
-			data.Roles = append(data.Roles, role)
-		}
+		data.Roles = append(data.Roles, role)
+	}
+	if data.One && len(data.Roles) == 0 {
+		v.nothingHere()
+		return
 	}
 	v.render(code, "roles", data)
 }
 
+// choose is the one role that the address names, or the next few.
+func (p *rolesPage) choose(mine []string, asked url.Values) []string {
+	if asked.Has("role") {
+		p.One = true
+		return slices.DeleteFunc(mine, func(name string) bool { return name != asked.Get("role") })
+	}
+	from, _ := slices.BinarySearch(mine, asked.Get("from"))
+	mine = mine[from:]
+	if len(mine) > shownAtOnce {
+		p.More = (&url.URL{Path: "/roles", RawQuery: url.Values{"from": {mine[shownAtOnce]}}.Encode()}).String()
+		mine = mine[:shownAtOnce]
+	}
+	return mine
+}
+
+// pageOfRole is where a list of the role begins: the address names one role, and where each of its lists goes on.
+func (v *visit) pageOfRole(role, list string) reader.Page {
+	mark := ""
+	if asked := v.r.URL.Query(); asked.Get("role") == role {
+		mark = asked.Get(list)
+	}
+	page := pageOf(mark)
+	page.Limit = shownAtOnce
+	return page
+}
+
+func olderOfRole(role, list string, next *reader.Key) string {
+	if next == nil {
+		return ""
+	}
+	return (&url.URL{Path: "/roles", RawQuery: url.Values{"role": {role}, list: {markOf(next)}}.Encode()}).String()
+}
+
+// readRole reads what the reader may see of a role. One version of each kind stands, so that those are whole.
 func (v *visit) readRole(role *roleView) error {
-	var candidates []acts.Candidate
 	standing := map[events.MemoryKind]string{}
-	if role.Curated {
-		var err error
-		if candidates, err = v.site.cfg.Acts.Candidates(v.r.Context(), v.caller, role.Name); err != nil {
+	reads := role.Held && v.caller.Principal.Has(identity.RoleMemoryRead)
+	if reads {
+		if err := v.readVersions(role, standing); err != nil {
 			return err
 		}
-		for _, c := range candidates {
-			if c.State == rolememory.StagePublished {
-				standing[c.Kind] = c.Body
-			}
-		}
 	}
-	if role.Held && v.caller.Principal.Has(identity.RoleMemoryRead) {
-		memory, err := v.site.cfg.Acts.RoleMemory(v.r.Context(), v.caller, role.Name)
+	if role.Curated {
+		published, err := v.candidates(role.Name, reader.Page{}, rolememory.StagePublished)
+		for _, c := range published.Items {
+			standing[c.Kind] = c.Body
+		}
 		if err != nil {
 			return err
 		}
-		for _, version := range memory.Items {
-			switch version.State {
-			case "published":
-				role.Versions = append(role.Versions, versionView{version, kindWords(version.Kind)})
-				standing[version.Kind] = *version.Body
-			case "withdrawn":
-				role.Gone = append(role.Gone, versionView{version, kindWords(version.Kind)})
-			}
+		waiting, err := v.candidates(role.Name, v.pageOfRole(role.Name, listToAccept), rolememory.StageSubmitted, rolememory.StageReopened)
+		if err != nil {
+			return err
 		}
-		if role.ToConfirm, err = compared(memory.ToConfirm, standing); err != nil {
+		role.OlderToAccept = olderOfRole(role.Name, listToAccept, waiting.Next)
+		if role.ToAccept, err = compared(waiting.Items, standing); err != nil {
 			return err
 		}
 	}
-	return role.sort(candidates, standing)
+	return v.readAccepted(role, reads, standing)
 }
 
-// sort puts what a curator sees where it waits. What the reader may confirm is shown once.
-func (r *roleView) sort(candidates []acts.Candidate, standing map[events.MemoryKind]string) error {
-	views, err := compared(candidates, standing)
-	for _, c := range views {
-		switch c.State {
-		case rolememory.StageSubmitted, rolememory.StageReopened:
-			r.ToAccept = append(r.ToAccept, c)
-		case rolememory.StageAccepted:
-			if !slices.ContainsFunc(r.ToConfirm, func(one candidateView) bool { return one.CandidateID == c.CandidateID }) {
-				r.WaitForConfirm = append(r.WaitForConfirm, c)
-			}
-		}
+func (v *visit) readVersions(role *roleView, standing map[events.MemoryKind]string) error {
+	ctx, acts := v.r.Context(), v.site.cfg.Acts
+	published, err := acts.RoleMemory(ctx, v.caller, role.Name, "published", reader.Page{})
+	if err != nil {
+		return err
 	}
+	for _, version := range published.Items {
+		role.Versions = append(role.Versions, versionView{version, kindWords(version.Kind)})
+		standing[version.Kind] = *version.Body
+	}
+	gone, err := acts.RoleMemory(ctx, v.caller, role.Name, "withdrawn", v.pageOfRole(role.Name, listGone))
+	for _, version := range gone.Items {
+		role.Gone = append(role.Gone, versionView{version, kindWords(version.Kind)})
+	}
+	role.OlderGone = olderOfRole(role.Name, listGone, gone.Next)
 	return err
+}
+
+// readAccepted puts what is accepted where it waits: before the reader, who holds the role, or before others.
+func (v *visit) readAccepted(role *roleView, reads bool, standing map[events.MemoryKind]string) error {
+	page := v.pageOfRole(role.Name, listAccepted)
+	var accepted acts.Page[acts.Candidate]
+	var err error
+	into := &role.WaitForConfirm
+	if reads {
+		accepted, err = v.site.cfg.Acts.ToConfirm(v.r.Context(), v.caller, role.Name, page)
+		into = &role.ToConfirm
+	} else {
+		accepted, err = v.candidates(role.Name, page, rolememory.StageAccepted)
+	}
+	if err != nil {
+		return err
+	}
+	role.OlderAccepted = olderOfRole(role.Name, listAccepted, accepted.Next)
+	*into, err = compared(accepted.Items, standing)
+	return err
+}
+
+func (v *visit) candidates(role string, page reader.Page, stages ...rolememory.Stage) (acts.Page[acts.Candidate], error) {
+	return v.site.cfg.Acts.Candidates(v.r.Context(), v.caller, role, page, stages...)
 }
 
 func compared(candidates []acts.Candidate, standing map[events.MemoryKind]string) ([]candidateView, error) {

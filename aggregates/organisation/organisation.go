@@ -44,6 +44,7 @@ type State struct {
 	RevokedKeys  []string                     // public keys of every producer that must stay cut off, oldest first
 	Clients      map[string][]events.Consumer // one that was removed has none, and stays known
 	Tenants      map[string]Tenant
+	Places       Places
 	Policy       *policy.Document // in force: the shipped default until another is applied (spec 8)
 	PolicySHA256 string
 	// PolicyUnreadable: what was applied last doesn't parse here, and Policy is an older one that isn't in force (see Readable).
@@ -301,6 +302,7 @@ func applyPolicy(s *State, c ApplyPolicy) ([]events.Event, error) {
 // Evolve returns the state after the event and leaves s as it was.
 func Evolve(s *State, e events.Recorded) *State {
 	next := *s
+	next.Places = s.placed(e)
 	switch ev := e.Event.(type) {
 	case *events.OrganisationFounded:
 		next.Founded = true

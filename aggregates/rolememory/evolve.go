@@ -12,7 +12,7 @@ func Evolve(s *State, r events.Recorded) *State {
 	case *events.CandidateSubmitted:
 		s.Candidates[e.CandidateID] = &Candidate{
 			ID: e.CandidateID, KeyID: e.KeyID, Kind: e.Kind, Category: e.Labels.Plain.Category, Findings: e.Labels.Plain.Findings, Body: e.Body.Plain, Stage: StageSubmitted,
-			SubmittedAt: r.RecordedAt, ChangedAt: r.RecordedAt,
+			SubmittedAt: r.RecordedAt, ChangedAt: r.RecordedAt, Position: r.Position,
 		}
 		s.contribute(e.CandidateID, e.ContributionID, r)
 	case *events.CandidateSeconded:
@@ -91,7 +91,7 @@ func (s *State) publish(e *events.VersionPublished, r events.Recorded) {
 	}
 	v := &Version{
 		ID: e.VersionID, CandidateID: c.ID, Kind: e.Kind, Supersedes: e.Supersedes, AcceptedBy: c.AcceptedBy, ConfirmedBy: c.ConfirmedBy,
-		PublishedAt: r.RecordedAt,
+		PublishedAt: r.RecordedAt, Position: r.Position,
 	}
 	s.Versions = append(s.Versions, v)
 	s.Published[e.Kind] = v

@@ -26,6 +26,11 @@ const (
 	StageWithdrawn  Stage = "withdrawn" // nobody offers it any more
 )
 
+// Stages are all of them.
+func Stages() []Stage {
+	return []Stage{StageSubmitted, StageAccepted, StagePublished, StageSuperseded, StageReopened, StageRejected, StageWithdrawn}
+}
+
 // Open reports whether a candidate waits for somebody.
 func (s Stage) Open() bool { return s == StageSubmitted || s == StageAccepted || s == StageReopened }
 
@@ -46,6 +51,7 @@ type Candidate struct {
 	VersionID              events.ID  // the newest that was made of it
 	Supersedes             *events.ID // what that version took the place of
 	SubmittedAt, ChangedAt events.Time
+	Position               uint64 // of the commit that submitted it: its place in lists, for good
 }
 
 // Version is what the role shares, or did. It ends by supersession or by retirement.
@@ -55,6 +61,7 @@ type Version struct {
 	Supersedes              *events.ID
 	AcceptedBy, ConfirmedBy events.ID
 	PublishedAt             events.Time
+	Position                uint64 // of the commit that published it
 	EndedAt                 *events.Time
 	Retired                 bool // it ended because too few stood behind it
 }

@@ -69,9 +69,9 @@ func (a asAdmin) list(ctx context.Context, out output, path string, row func(map
 			Items []map[string]any `json:"items"`
 			Next  *string          `json:"next"`
 		}
-		at := path
+		at := path + "?limit=200"
 		if next != "" {
-			at += "?cursor=" + url.QueryEscape(next)
+			at += "&cursor=" + url.QueryEscape(next)
 		}
 		if err := iris.ask(ctx, "admin", http.MethodGet, at, nil, &page); err != nil {
 			return answered(err)

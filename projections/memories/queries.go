@@ -72,19 +72,6 @@ func Get(ctx context.Context, s *reader.Session, member, memory events.ID) (Reco
 	return rows[0], nil
 }
 
-const listRevisions = `SELECT member_id, memory_id, revision, revision_id, previous_revision_id, lifecycle, event_id, event_type,
-		actor_kind, actor_id, at, body, labels, details, position
-	FROM memory_revisions WHERE organization_id = $1 AND member_id = $2::text::uuid AND memory_id = $3::text::uuid ORDER BY revision`
-
-// History is a memory's chain of revisions, oldest first; of the whole, the first n are what made revision n (spec 1.2).
-func History(ctx context.Context, s *reader.Session, member, memory events.ID) ([]Revision, error) {
-	rows, err := reader.Collect[Revision](ctx, s, listRevisions, s.Organisation(), member, memory)
-	if err == nil && len(rows) == 0 {
-		err = fmt.Errorf("%w: memory %s", reader.ErrNotFound, memory)
-	}
-	return rows, err
-}
-
 // checkNamespaces is the check that stands where row-level security would fail (spec 9.4).
 func checkNamespaces(org string, rows []Record) error {
 	for _, r := range rows {
