@@ -113,7 +113,7 @@ func TestAProposalBehindAllPagesStillWaits(t *testing.T) {
 		propose(n + 1)
 	}
 	v := b.signedIn("ann")
-	require.Empty(t, v.get("/memory?done=declined&id="+string(oldest)).said())
+	require.Empty(t, v.get("/memory?done=declined&at=1&id="+string(oldest)).said())
 	b.decline("ann", oldest)
-	require.Contains(t, v.get("/memory?done=declined&id="+string(oldest)).said(), "Not remembered.")
+	require.Contains(t, v.get("/memory?done=declined&at=1&id="+string(oldest)).said(), "Not remembered.")
 }

@@ -224,7 +224,7 @@ func (v *visit) showHistory() {
 		data.Revisions = append(data.Revisions, view)
 	}
 	if found.Next != nil {
-		data.Older = "?" + url.Values{"before": {markOf(found.Next)}}.Encode()
+		data.Older = (&url.URL{Path: v.r.URL.Path, RawQuery: url.Values{"before": {markOf(found.Next)}}.Encode()}).String()
 	}
 	v.render(http.StatusOK, "history", data)
 }
