@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,6 +57,15 @@ func TestAdministrationByCommands(t *testing.T) {
 	does(exitDone, "admin", "tenants", "define", "north")
 	stdout, _ = does(exitDone, "admin", "tenants", "quarantine", "north")
 	require.Contains(t, stdout, "quarantined")
+	asks, err := openClientOf(filepath.Join(dir, ".iris"), "")
+	require.NoError(t, err)
+	for n := range 200 { // more than a page of the most that a page holds
+		require.NoError(t, asks.ask(t.Context(), "admin", http.MethodPut, fmt.Sprint("/v1/admin/tenants/t-", n), nil, nil))
+	}
+	stdout, _ = does(exitDone, "admin", "tenants", "list")
+	require.Equal(t, 1+201, strings.Count(stdout, "\n"))
+	stdout, _ = does(exitDone, "admin", "tenants", "list", "--json")
+	require.Equal(t, 201, strings.Count(stdout, `"tenant"`))
 	does(exitDone, "admin", "clients", "set", "shell-app", "shell", "assistant")
 	stdout, _ = does(exitDone, "admin", "clients", "list")
 	require.Contains(t, stdout, "shell assistant")
