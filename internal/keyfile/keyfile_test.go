@@ -46,10 +46,32 @@ func TestAKeyIsNeverReplaced(t *testing.T) {
 	require.NoError(t, keyfile.Keep(path, []byte("a wrapped key")))
 	require.ErrorIs(t, keyfile.Keep(path, []byte("another")), fs.ErrExist)
 	_, err := keyfile.Open(path)
-	require.EqualError(t, err, "read "+path+": not a key of 32 bytes, but of 13; move it away to have a new one made")
+	require.ErrorContains(t, err, "13 bytes instead of 32; restore it")
 	kept, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, "a wrapped key", string(kept))
 	_, err = keyfile.Open(filepath.Join(path, "below a file"))
 	require.Error(t, err)
+	_, err = keyfile.Open(t.TempDir())
+	require.ErrorContains(t, err, "not a regular file")
+}
+
+func TestAKeyThatOthersMayReadIsRefused(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "key")
+	_, err := keyfile.Open(path)
+	require.NoError(t, err)
+	for _, mode := range []os.FileMode{0o640, 0o604, 0o602} {
+		require.NoError(t, os.Chmod(path, mode))
+		_, err = keyfile.Open(path)
+		require.ErrorContains(t, err, "chmod 600")
+	}
+}
+
+func TestReadMakesNothing(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "key")
+	_, err := keyfile.Read(path)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.NoFileExists(t, path)
 }

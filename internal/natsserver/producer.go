@@ -3,12 +3,13 @@ package natsserver
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"time"
 
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nkeys"
+
+	"iris.example/iris/boundary"
 )
 
 // Producer is an outside program that may propose memories to one organisation.
@@ -17,18 +18,12 @@ type Producer struct {
 	Name string
 }
 
-var token = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
-
-// reserved would collide with fixed subject tokens (spec 9.2).
-var reserved = [...]string{"in", "out", "inbox", "access", "org", "fence", "sys"}
-
 // Validate stands before every use of an id in a subject: the broker itself
 // accepts "*" and ">" as ids.
 func (p Producer) Validate() error {
 	for _, id := range []string{p.Org, p.Name} {
-		if !token.MatchString(id) || slices.Contains(reserved[:], id) {
-			return &Error{Code: ErrProducer, Act: "check the id", Input: fmt.Sprintf("%.80q", id),
-				Hint: "small letters, digits and hyphens, at most 63, and none of in out inbox access org fence sys"}
+		if err := boundary.Slug("the id", id); err != nil {
+			return &Error{Code: ErrProducer, Act: "check the id", Input: fmt.Sprintf("%.80q", id), Cause: err}
 		}
 	}
 	return nil

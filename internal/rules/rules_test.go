@@ -113,7 +113,7 @@ func TestDependenciesPointInward(t *testing.T) {
 		"aggregates":   {"aggregates", "events", "policy", "recall", "screening"},
 		"events/log":   {"events", "events/log"},
 		"schemas":      {"events", "schemas"},
-		"vault":        {"events", "vault"},
+		"vault":        {"events", "internal/keyfile", "vault"},
 		"identity":     {"boundary", "identity"},
 		"projections":  {"events", "events/log", "policy", "projections", "recall"},
 		"runner":       {"aggregates", "events", "events/log", "policy", "runner", "screening"},

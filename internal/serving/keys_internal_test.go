@@ -24,5 +24,5 @@ func TestMigrateKeepsTheKeysItFinds(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(filepath.Join(c.Keys, cursorKeyFile), made[:7], 0o600)) // as a power loss might leave it
 	_, err = c.makeKeys()
-	require.ErrorContains(t, err, "not a key of 32 bytes, but of 7")
+	require.ErrorContains(t, err, "7 bytes instead of 32")
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"iris.example/iris/internal/keyfile"
 	"iris.example/iris/vault"
 )
 
@@ -64,16 +65,10 @@ func openMaster(dir string) (vault.Master, error) {
 	return vault.OpenMasterKey(path)
 }
 
-const cursorKeySize = 32
-
 func readCursorKey(dir string) ([]byte, error) {
-	path := filepath.Join(dir, cursorKeyFile)
-	key, err := os.ReadFile(path)
-	if err == nil && len(key) != cursorKeySize {
-		err = fmt.Errorf("%d bytes instead of %d", len(key), cursorKeySize)
-	}
+	key, err := keyfile.Read(filepath.Join(dir, cursorKeyFile))
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w; run `iris migrate --keys %s` once, and give every process the same folder", path, err, dir)
+		return nil, fmt.Errorf("%w; run `iris migrate --keys %s` once, and give every process the same folder", err, dir)
 	}
 	return key, nil
 }
