@@ -26,7 +26,7 @@ func (a *Acts) ProveRecall(ctx context.Context, c Caller, recall events.ID) (rec
 	if !c.Principal.Has(identity.AuditRead) {
 		return recalls.Proof{}, fmt.Errorf("prove a recall: %w", &NotPermitted{identity.AuditRead})
 	}
-	row, err := a.recallRow(ctx, c.Organisation, recall)
+	row, err := a.awaitRecall(ctx, c.Organisation, func(s *reader.Session) (recallrows.Row, error) { return recallrows.Find(ctx, s, recall) })
 	if err != nil {
 		return recalls.Proof{}, notFound(err)
 	}
@@ -45,11 +45,13 @@ func (a *Acts) ProveRecall(ctx context.Context, c Caller, recall events.ID) (rec
 	return a.Recalls.Prove(ctx, c.Organisation, envelope)
 }
 
-// recallRow finds where an envelope stands. A recall that was answered a moment ago may not be in the read model yet: before it
-// counts as unknown, the read model stands where the access stream ends.
-func (a *Acts) recallRow(ctx context.Context, org string, recall events.ID) (recallrows.Row, error) {
-	row, err := a.findRecall(ctx, org, recall)
-	if !errors.Is(err, reader.ErrNotFound) {
+// awaitRecall finds the row of a recall. One that was answered a moment ago may not be in the read model yet: before it counts as
+// unknown, the read model stands where the access stream ends, or the error is engine.ErrBehind (spec 10.5).
+func (a *Acts) awaitRecall(ctx context.Context, org string, find func(*reader.Session) (recallrows.Row, error)) (row recallrows.Row, err error) {
+	look := func() error {
+		return a.Read.Models.WithOrganisation(ctx, org, func(s *reader.Session) (err error) { row, err = find(s); return err })
+	}
+	if err := look(); !errors.Is(err, reader.ErrNotFound) {
 		return row, err
 	}
 	stream := events.AccessStreamFor(org)
@@ -59,17 +61,10 @@ func (a *Acts) recallRow(ctx context.Context, org string, recall events.ID) (rec
 	}
 	limited, cancel := context.WithTimeout(ctx, rowWait)
 	defer cancel()
-	if err := a.Read.Wait.Wait(limited, org, stream, last); err != nil {
-		return row, err
+	behind := a.Read.Wait.Wait(limited, org, stream, last)
+	if err = look(); behind != nil && errors.Is(err, reader.ErrNotFound) { // it may be there, although others behind it aren't
+		return row, behind
 	}
-	return a.findRecall(ctx, org, recall)
-}
-
-func (a *Acts) findRecall(ctx context.Context, org string, recall events.ID) (row recallrows.Row, err error) {
-	err = a.Read.Models.WithOrganisation(ctx, org, func(s *reader.Session) (err error) {
-		row, err = recallrows.Find(ctx, s, recall)
-		return err
-	})
 	return row, err
 }
 

@@ -3,10 +3,10 @@ package acts
 import (
 	"context"
 	"errors"
-	"time"
 
 	"iris.example/iris/aggregates/member"
 	"iris.example/iris/events"
+	"iris.example/iris/projections/engine"
 	"iris.example/iris/projections/reader"
 	recallrows "iris.example/iris/projections/recalls"
 	"iris.example/iris/runner"
@@ -29,7 +29,10 @@ func (a *Acts) Used(ctx context.Context, c Caller, r Request, recall events.ID, 
 	if err != nil {
 		return Referenced{}, err
 	}
-	row, err := a.recallOf(ctx, c.Organisation, id, recall)
+	row, err := a.awaitRecall(ctx, c.Organisation, func(s *reader.Session) (recallrows.Row, error) { return recallrows.Get(ctx, s, id, recall) })
+	if errors.Is(err, engine.ErrBehind) { // what isn't there after the wait is not found
+		err = reader.ErrNotFound
+	}
 	if err != nil {
 		return Referenced{}, notFound(err)
 	}
@@ -47,30 +50,4 @@ func (a *Acts) Used(ctx context.Context, c Caller, r Request, recall events.ID, 
 		}
 	}
 	return done, nil
-}
-
-// usedWait bounds how long a report waits for the row of its recall, which is made a moment after the answer (spec 10.5).
-const usedWait = time.Second
-
-func (a *Acts) recallOf(ctx context.Context, org string, member, recall events.ID) (recallrows.Row, error) {
-	find := func() (row recallrows.Row, err error) {
-		err = a.Read.Models.WithOrganisation(ctx, org, func(s *reader.Session) error {
-			row, err = recallrows.Get(ctx, s, member, recall)
-			return err
-		})
-		return row, err
-	}
-	row, err := find()
-	if !errors.Is(err, reader.ErrNotFound) {
-		return row, err
-	}
-	stream := events.AccessStreamFor(org)
-	last, err := a.Stream.Last(ctx, stream)
-	if err != nil {
-		return recallrows.Row{}, err
-	}
-	limited, cancel := context.WithTimeout(ctx, usedWait)
-	defer cancel()
-	_ = a.Read.Wait.Wait(limited, org, stream, last) // behind or not: what isn't there after it is not found
-	return find()
 }
