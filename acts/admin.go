@@ -11,6 +11,7 @@ import (
 	"iris.example/iris/aggregates/member"
 	"iris.example/iris/aggregates/organisation"
 	"iris.example/iris/events"
+	"iris.example/iris/identity"
 	"iris.example/iris/policy"
 	"iris.example/iris/runner"
 )
@@ -84,6 +85,15 @@ func (a *Acts) Policy(c Caller) (PolicyInForce, error) {
 	}
 	inForce := c.Defined.Policy
 	return PolicyInForce{Version: inForce.Version, SHA256: c.Defined.PolicySHA256, Document: inForce.Canonical()}, nil
+}
+
+// administers requires the organisation's administrator and says as whom it acts: the client, because an administrator need not
+// be a member and a token's subject never stands in an event (spec 9.3).
+func (c Caller) administers() (events.Actor, error) {
+	if !c.Principal.Has(identity.Admin) {
+		return events.Actor{}, &NotPermitted{identity.Admin}
+	}
+	return events.Actor{ID: c.Principal.Client, Kind: events.ActorAdmin}, nil
 }
 
 // organise runs an administrator's command on the organisation's definitions.

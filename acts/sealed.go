@@ -8,7 +8,6 @@ import (
 
 	"iris.example/iris/boundary"
 	"iris.example/iris/events"
-	"iris.example/iris/identity"
 	"iris.example/iris/runner"
 )
 
@@ -77,13 +76,4 @@ func (a *Acts) opened(ctx context.Context, org string, p Proposal) (Proposal, er
 	}
 	p.Sealed, p.Body, p.Subject, p.MultiActor = "", words.Body, words.Subject, words.MultiActor
 	return p, nil
-}
-
-// administers requires the organisation's administrator and says as whom it acts: the client, because an administrator need not
-// be a member and a token's subject never stands in an event (spec 9.3).
-func (c Caller) administers() (events.Actor, error) {
-	if !c.Principal.Has(identity.Admin) {
-		return events.Actor{}, &NotPermitted{identity.Admin}
-	}
-	return events.Actor{ID: c.Principal.Client, Kind: events.ActorAdmin}, nil
 }

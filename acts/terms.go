@@ -7,9 +7,6 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"iris.example/iris/aggregates/organisation"
-	"iris.example/iris/events"
-	"iris.example/iris/identity"
-	"iris.example/iris/runner"
 )
 
 // Publication is the body of POST /v1/admin/terms (spec 10.9).
@@ -30,18 +27,13 @@ type Published struct {
 // PublishTerms adds a version of a text. A version that was published is never edited (spec 2.1): its fingerprints stand in the
 // ledgers of those who agreed.
 func (a *Acts) PublishTerms(ctx context.Context, c Caller, r Request, in Publication) (Published, error) {
-	if !c.Principal.Has(identity.Admin) {
-		return Published{}, fmt.Errorf("publish terms: %w", &NotPermitted{identity.Admin})
-	}
-	canonical, err := events.Canonical(in)
+	actor, err := c.administers()
 	if err != nil {
-		return Published{}, fmt.Errorf("write the request of an administrator: %w", err)
+		return Published{}, fmt.Errorf("publish terms: %w", err)
 	}
-	in.Text = norm.NFC.String(in.Text)
-	outcome, err := a.Organisations.Run(ctx, runner.Command[organisation.Command]{
-		Organisation: c.Organisation, Aggregate: events.Organisation(), ID: c.commandID(r), Received: r.Received,
-		Actor: c.asAdministrator(), Trace: r.Trace, Setting: setting(c.Defined), Request: canonical, Body: organisation.PublishTerms(in),
-	})
+	normal := in
+	normal.Text = norm.NFC.String(in.Text)
+	outcome, err := a.administer(ctx, c, r, actor, organisation.PublishTerms(normal), in)
 	if err != nil {
 		return Published{}, err
 	}
@@ -53,12 +45,4 @@ func (a *Acts) PublishTerms(ctx context.Context, c Caller, r Request, in Publica
 	t := defined.Terms[termsKey(in.ID, in.Version)]
 	published.Terms = Terms{t.ID, t.Version, t.Locale, t.SHA256, t.Text}
 	return published, nil
-}
-
-// asAdministrator is opaque too: the member's id where the person is one, else the client's.
-func (c Caller) asAdministrator() events.Actor {
-	if c.Member != "" {
-		return events.Actor{ID: string(c.Member), Kind: events.ActorAdmin}
-	}
-	return events.Actor{ID: c.Principal.Client, Kind: events.ActorAdmin}
 }
