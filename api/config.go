@@ -116,6 +116,3 @@ func New(cfg Config) (*API, error) {
 
 // Handler answers every address: what the table doesn't have is not found.
 func (a *API) Handler() http.Handler { return a.mux() }
-
-// Routes is the table.
-func (a *API) Routes() []Route { return Routes() }

@@ -51,12 +51,3 @@ func Refuse(code string, items ...Item) error { return &Error{code, items} }
 func (p Problem) Temporary() bool {
 	return p.RetryAfter > 0 && (p.Status >= 500 || p.Status == http.StatusTooManyRequests)
 }
-
-// Reason is the code as a claim's outcome says it (spec 10.1), and whether the claim should be tried again instead.
-func Reason(err error) (reason string, again time.Duration) {
-	p := Of(err)
-	if p.Temporary() {
-		return p.Code, p.RetryAfter
-	}
-	return p.Code, 0
-}

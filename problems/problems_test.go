@@ -207,9 +207,6 @@ func TestOf(t *testing.T) {
 		require.Equal(t, want.status, p.Status, name)
 		require.Equal(t, problems.TypeBase+want.code, p.Type, name)
 		require.Equal(t, want.again, p.Temporary(), name)
-		reason, again := problems.Reason(want.err)
-		require.Equal(t, want.code, reason, name)
-		require.Equal(t, want.again, again > 0, name)
 	}
 }
 

@@ -160,7 +160,7 @@ func TestGapsAreRowsAndNoStall(t *testing.T) {
 			require.NoError(t, err)
 			stream := events.StreamFor("acme")
 			require.Equal(t, []gap{{Stream: stream, First: 1, Last: 2}, {Stream: stream, First: 5, Last: 5}}, gaps)
-			cursors, err := reader.Cursors(ctx, session)
+			cursors, err := reader.Collect[reader.Cursor](ctx, session, "SELECT stream, position FROM cursors WHERE organization_id = $1", session.Organisation())
 			require.NoError(t, err)
 			require.Equal(t, []reader.Cursor{{Stream: stream, Position: 6}}, cursors)
 		})

@@ -66,9 +66,6 @@ func (r *Refusal) Error() string {
 
 func (r *Refusal) Unwrap() error { return ErrViolation }
 
-// Code is the stable code of the whole refusal.
-func (r *Refusal) Code() string { return ErrViolation.Error() }
-
 func refuse(schema string, found ...Violation) *Refusal {
 	slices.SortFunc(found, func(a, b Violation) int {
 		return cmp.Or(cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Detail, b.Detail))

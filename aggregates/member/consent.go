@@ -8,6 +8,7 @@ import (
 
 	"iris.example/iris/aggregates"
 	"iris.example/iris/events"
+	"iris.example/iris/screening"
 )
 
 // recordVersion is IRIS_CONSENT_EVENT_RECORD_VERSION (spec 2.1, given).
@@ -130,7 +131,7 @@ func newRecord(a Answer, source events.ConsentSource, locale, shown string, env 
 	case !source.Valid():
 		return events.ConsentRecord{}, aggregates.Refuse("consent_source_unknown", "spec 1.2")
 	}
-	shown, err := env.Screen.Short(shown, maxRelationshipNote)
+	shown, err := env.Screen.Short(shown, screening.MaxNote)
 	if err != nil {
 		return events.ConsentRecord{}, refusedText(err)
 	}

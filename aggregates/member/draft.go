@@ -11,12 +11,8 @@ import (
 	"iris.example/iris/screening"
 )
 
-// Lengths in Unicode code points after NFC (spec 1.2).
-const (
-	maxSubject          = 120
-	maxRelationshipNote = 500
-	maxHandle           = 120
-)
+// maxHandle is in Unicode code points after NFC (spec 1.2).
+const maxHandle = 120
 
 // admitted is a draft that passed: text cleaned, labels complete, fingerprints made.
 type admitted struct {
@@ -35,7 +31,7 @@ func admit(d Draft, env aggregates.Env) (admitted, error) {
 	if err != nil {
 		return admitted{}, refusedText(err)
 	}
-	subject, err := optional(d.Subject, maxSubject, env)
+	subject, err := optional(d.Subject, screening.MaxSubject, env)
 	if err != nil {
 		return admitted{}, err
 	}
@@ -93,7 +89,7 @@ func admitActor(given *events.MultiActor, env aggregates.Env) (*events.MultiActo
 	if err != nil {
 		return nil, refusedText(err)
 	}
-	note, err := optional(given.RelationshipNote, maxRelationshipNote, env)
+	note, err := optional(given.RelationshipNote, screening.MaxNote, env)
 	if err != nil {
 		return nil, err
 	}

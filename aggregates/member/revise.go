@@ -166,7 +166,7 @@ func editedAs(e *Entry, c Edit, env aggregates.Env) (kept, error) {
 		k.labels.Category = *c.Category
 	}
 	if c.Subject != nil {
-		subject, err := optional(*c.Subject, maxSubject, env)
+		subject, err := optional(*c.Subject, screening.MaxSubject, env)
 		if err != nil {
 			return kept{}, err
 		}

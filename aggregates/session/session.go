@@ -30,8 +30,6 @@ const (
 const (
 	idle     = 24 * time.Hour // without a turn, until it counts as closed (chosen)
 	lifetime = 24 * time.Hour // after its close, until it is shredded (chosen)
-
-	maxSubject = 120 // code points (spec 1.2)
 )
 
 // State is a session at one position. It has one owner; Evolve changes it in place and Decide never does.
@@ -237,7 +235,7 @@ func itemAdded(s *State, c AddItem, env aggregates.Env) ([]events.Event, error) 
 	}
 	subject := ""
 	if c.Subject != "" {
-		if subject, err = env.Screen.Short(c.Subject, maxSubject); err != nil {
+		if subject, err = env.Screen.Short(c.Subject, screening.MaxSubject); err != nil {
 			return nil, refusedText(err)
 		}
 	}

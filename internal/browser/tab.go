@@ -174,12 +174,6 @@ func Ask[T any](b *Tab, expression string) T {
 	return ask(b, chromedp.Evaluate[T](expression))
 }
 
-// Picture is the whole page as PNG.
-func (b *Tab) Picture() []byte {
-	b.t.Helper()
-	return ask(b, chromedp.FullScreenshot(100))
-}
-
 // Print is the page as PDF.
 func (b *Tab) Print() []byte {
 	b.t.Helper()

@@ -8,11 +8,6 @@ type Cursor struct {
 	Position uint64 `db:"position"`
 }
 
-// Cursors lists an organisation's lines.
-func Cursors(ctx context.Context, s *Session) ([]Cursor, error) {
-	return Collect[Cursor](ctx, s, "SELECT stream, position FROM cursors WHERE organization_id = $1 ORDER BY stream", s.Organisation())
-}
-
 // Position reads one line's cursor; a line that never began stands at 0.
 func (r *Reader) Position(ctx context.Context, org, stream string) (uint64, error) {
 	var position uint64
