@@ -178,6 +178,48 @@ func TestTestsNeitherSleepNorSkip(t *testing.T) {
 	}
 }
 
+// What is started can be ended, and what a server complains about goes where the log goes.
+func TestWhatIsStartedHasAnEnd(t *testing.T) {
+	t.Parallel()
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.SelectorExpr:
+				require.False(t, is(n, "time", "Tick"), "%s: nobody can stop time.Tick", s.path)
+				call, made := n.X.(*ast.CallExpr)
+				require.False(t, made && (is(call.Fun, "time", "NewTicker") || is(call.Fun, "time", "NewTimer")), "%s: nobody can stop what has no name", s.path)
+			case *ast.CompositeLit:
+				require.True(t, !is(n.Type, "http", "Server") || slices.ContainsFunc(n.Elts, sets("ErrorLog")), "%s: an http.Server without ErrorLog", s.path)
+			}
+			return true
+		})
+	}
+}
+
+func is(e ast.Expr, pkg, name string) bool {
+	selector, ok := e.(*ast.SelectorExpr)
+	if !ok || selector.Sel.Name != name {
+		return false
+	}
+	x, ok := selector.X.(*ast.Ident)
+	return ok && x.Name == pkg
+}
+
+// sets reports whether an element of a literal is a field's.
+func sets(field string) func(ast.Expr) bool {
+	return func(e ast.Expr) bool {
+		pair, ok := e.(*ast.KeyValueExpr)
+		if !ok {
+			return false
+		}
+		key, ok := pair.Key.(*ast.Ident)
+		return ok && key.Name == field
+	}
+}
+
 // Every folder says in a package comment which one thing it does.
 func TestEveryRoomSaysWhatItIsFor(t *testing.T) {
 	t.Parallel()
