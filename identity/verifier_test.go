@@ -22,7 +22,7 @@ import (
 	"iris.example/iris/internal/testkit"
 )
 
-func TestMain(m *testing.M) { testkit.MainWithoutLeaks(m) }
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 func TestGoodTokens(t *testing.T) {
 	t.Parallel()

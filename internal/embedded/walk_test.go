@@ -21,6 +21,7 @@ import (
 
 	"iris.example/iris/client"
 	"iris.example/iris/internal/embedded"
+	"iris.example/iris/internal/testkit"
 )
 
 func TestMain(m *testing.M) {
@@ -30,7 +31,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(smallDir); dir != "" {
 		os.Exit(small(dir))
 	}
-	os.Exit(m.Run())
+	testkit.Main(m)
 }
 
 // iris is a running Iris as the outside sees it: addresses, tokens, credentials.

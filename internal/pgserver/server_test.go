@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 		beParent(dir)
 		return
 	}
-	testkit.MainWithoutLeaks(m)
+	testkit.Main(m)
 }
 
 // beParent starts a server, says its pid and waits to be killed.

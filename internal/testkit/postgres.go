@@ -31,14 +31,18 @@ var process struct {
 	err    error
 }
 
-// Main runs a package's tests and then removes what they shared. A package
-// that uses Postgres calls it from TestMain:
+// Main runs a package's tests, ends what they shared, and holds them to leaving no goroutine behind. A package that uses Postgres, or
+// starts anything that runs on, calls it from TestMain:
 //
 //	func TestMain(m *testing.M) { testkit.Main(m) }
 func Main(m *testing.M) {
 	process.inMain = true
 	code := m.Run()
-	if err := stopProcess(); err != nil {
+	err := stopProcess()
+	if code == 0 && err == nil {
+		err = leaks(lingering)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "testkit:", err)
 		code = max(code, 1)
 	}

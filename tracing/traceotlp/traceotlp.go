@@ -2,7 +2,8 @@
 // endpoint is named.
 //
 // It guarantees: what is sent holds what tracing lets into a span and the version of the program, and what the operator put
-// into OTEL_RESOURCE_ATTRIBUTES, and nothing of the machine; a collector that doesn't answer costs spans and never a request, and its absence is no error at the start.
+// into OTEL_RESOURCE_ATTRIBUTES, and nothing of the machine; a collector that doesn't answer costs spans and never a request, its absence is
+// no error at the start, and a stop waits for it no longer than Farewell.
 // Off loopback an endpoint is https.
 package traceotlp
 
@@ -12,6 +13,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
@@ -30,6 +32,7 @@ type Config struct {
 	Service  string // what this process is called there; default iris
 	Version  string // of the program
 	Loopback func(host string) bool
+	Farewell time.Duration // how long a stop waits for what is left to be taken; default 5 s
 }
 
 // WithDefaults fills what was left out.
@@ -39,6 +42,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.Loopback == nil {
 		c.Loopback = func(string) bool { return false }
+	}
+	if c.Farewell == 0 {
+		c.Farewell = 5 * time.Second
 	}
 	return c
 }
@@ -56,7 +62,12 @@ func (c Config) Validate() error {
 }
 
 // Traces sends what its tracer's spans say.
-type Traces struct{ provider *sdk.TracerProvider }
+type Traces struct {
+	provider *sdk.TracerProvider
+	queue    sdk.SpanProcessor
+	exporter sdk.SpanExporter
+	farewell time.Duration
+}
 
 // Open makes the exporter. It connects with the first spans.
 func Open(ctx context.Context, c Config) (*Traces, error) {
@@ -73,11 +84,21 @@ func Open(ctx context.Context, c Config) (*Traces, error) {
 		return nil, fmt.Errorf("open the exporter of traces: %w", err)
 	}
 	about := resource.NewSchemaless(attribute.String("service.name", c.Service), attribute.String("service.version", c.Version))
-	return &Traces{sdk.NewTracerProvider(sdk.WithResource(about), sdk.WithBatcher(exporter))}, nil
+	queue := sdk.NewBatchSpanProcessor(exporter)
+	return &Traces{sdk.NewTracerProvider(sdk.WithResource(about), sdk.WithSpanProcessor(queue)), queue, exporter, c.Farewell}, nil
 }
 
 // Tracer makes the spans. Whether a trace is taken is decided where it begins: always, unless who called says no.
 func (t *Traces) Tracer() tracing.Tracer { return tracing.New(t.provider) }
 
-// Stop sends what is left.
-func (t *Traces) Stop(ctx context.Context) error { return t.provider.Shutdown(ctx) }
+// Stop sends what is left, and drops what the collector hasn't taken when the time is over: left to itself the queue would go on trying
+// for half a minute a batch.
+func (t *Traces) Stop(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, t.farewell)
+	defer cancel()
+	err := t.queue.Shutdown(limited) // the provider's own leaves the queue running where ctx is over already
+	if err != nil {
+		err = errors.Join(err, t.exporter.Shutdown(context.WithoutCancel(ctx)))
+	}
+	return err
+}

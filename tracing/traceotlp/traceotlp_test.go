@@ -2,7 +2,9 @@ package traceotlp_test
 
 import (
 	"compress/gzip"
+	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -70,19 +72,34 @@ func TestACollectorHearsTheSpans(t *testing.T) {
 	require.Equal(t, spans[1].SpanId, spans[0].ParentSpanId)
 }
 
-// A collector that isn't there costs nobody anything but spans.
+// A collector that isn't there, or says nothing, costs nobody anything but spans, and at the end no more time than is given to it.
 func TestNobodyWaitsForACollector(t *testing.T) {
 	t.Parallel()
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
-	traces, err := traceotlp.Open(t.Context(), traceotlp.Config{Endpoint: gone.URL, Loopback: identity.Loopback})
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // connections wait there to be taken
 	require.NoError(t, err)
-	began := time.Now()
-	for range 2_000 {
-		_, span := traces.Tracer().Begin(t.Context(), tracing.Act)
-		span.End("")
+	t.Cleanup(func() { _ = silent.Close() })
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, endpoint := range map[string]string{"gone": gone.URL, "silent": "http://" + silent.Addr().String()} {
+		for when, until := range map[string]context.Context{"in time": t.Context(), "too late": over} {
+			t.Run(name+" "+when, func(t *testing.T) {
+				t.Parallel()
+				traces, err := traceotlp.Open(t.Context(), traceotlp.Config{Endpoint: endpoint, Loopback: identity.Loopback, Farewell: 50 * time.Millisecond})
+				require.NoError(t, err)
+				began := time.Now()
+				for range 2_000 {
+					_, span := traces.Tracer().Begin(t.Context(), tracing.Act)
+					span.End("")
+				}
+				if err := traces.Stop(until); name == "silent" {
+					require.Error(t, err, "what is left was not sent")
+				}
+				require.Less(t, time.Since(began), 5*time.Second)
+			})
+		}
 	}
-	require.Less(t, time.Since(began), 5*time.Second)
 }
 
 func TestEndpoints(t *testing.T) {
