@@ -18,7 +18,7 @@ import (
 	"iris.example/iris/internal/testkit"
 )
 
-func TestMain(m *testing.M) { testkit.MainWithoutLeaks(m) }
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 const patience = time.Minute // a hang becomes a failure
 
