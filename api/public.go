@@ -35,7 +35,7 @@ func (a *API) ready(c *call) (answer, error) {
 	for _, name := range slices.Sorted(maps.Keys(checks)) {
 		if err := checks[name]; err != nil {
 			a.cfg.Logger.Error("not ready", "check", name, "error", err)
-			failed = append(failed, problems.Item{Pointer: "/" + name, Code: "not_ready", Detail: name + " doesn't answer"})
+			failed = append(failed, problems.Item{Pointer: "/" + name, Code: "not_ready", Detail: name + " doesn't answer, or isn't as it must be"})
 		}
 	}
 	if len(failed) > 0 {

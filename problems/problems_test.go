@@ -182,7 +182,7 @@ func TestOf(t *testing.T) {
 		"NUL in the domain":                   {aggregates.Refuse("invalid_text", "spec 1.2"), 422, "invalid_text", false},
 		"too much":                            {&boundary.Error{Code: boundary.BodyTooLarge}, 413, "body_too_large", false},
 		"a key with another body":             {fmt.Errorf("command: %w", runner.ErrKeyReused), 422, "idempotency_key_reused", false},
-		"a broken chain":                      {fmt.Errorf("at 7: %w", runner.ErrBroken), 500, "internal", false},
+		"a broken chain":                      {fmt.Errorf("at 7: %w", runner.ErrBroken), 500, "record_damaged", false},
 		"no store":                            {fmt.Errorf("%w: %w", runner.ErrUnavailable, eventlog.ErrUnavailable), 503, "store_unavailable", true},
 		"a wait that ended":                   {fmt.Errorf("wait: %w: %w", runner.ErrUnavailable, context.Canceled), 503, "store_unavailable", true},
 		"no answer in time":                   {context.DeadlineExceeded, 503, "store_unavailable", true},

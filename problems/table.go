@@ -44,8 +44,9 @@ var rows = map[string]row{
 	"proposal_unknown":     {as: codeNotFound},
 	"consent_unknown":      {as: codeNotFound},
 	"organisation_unknown": {as: codeNotFound},
-	"record_gone": {status: http.StatusGone, title: "No longer kept",
-		detail: "The record has left its stream by the age limit of this deployment. What was noted elsewhere about it can still be read."},
+	"record_gone": {status: http.StatusGone, title: "The record isn't there",
+		detail: "Nothing stands where the record was written. Where a deployment limits how long it keeps records, its time is over; " +
+			"where it doesn't, the record was lost or taken away: tell whoever operates Iris. What was noted elsewhere about it can still be read."},
 
 	// The form of a request (spec 9.3, 9.6).
 	"invalid_json": {status: http.StatusBadRequest, title: "Not JSON",
@@ -274,7 +275,12 @@ var rows = map[string]row{
 	"store_unavailable": {status: http.StatusServiceUnavailable, retry: 2, title: "Store unavailable",
 		detail: "A store can't be reached now, or not in time. Nothing was stored; repeat with the same Idempotency-Key."},
 	"not_ready": {status: http.StatusServiceUnavailable, retry: 2, title: "Not ready",
-		detail: "Something that this process needs doesn't answer; errors lists what. Its log says why."},
+		detail: "Something that this process needs doesn't answer, or isn't as it must be; errors lists what. Its log says why, and docs/operations.md what to do."},
+
+	// The record itself (spec 9.2): a commit was lost, changed or inserted. It is no fault of ours and none that passes.
+	"record_damaged": {status: http.StatusInternalServerError, title: "The record is damaged",
+		detail: "What stands on record is not what was written, so that nothing is decided, said or proved by it. " +
+			"Tell whoever operates Iris: docs/operations.md has it under aggregate_chain_broken."},
 
 	// Our own faults.
 	"command_unknown": {as: codeInternal},

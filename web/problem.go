@@ -127,6 +127,9 @@ func words(p *problem) {
 		p.What, p.Why, p.Next = "Nothing was done.", "You have asked more often than one may.", "Wait a moment, and send it again as it is."
 	case "store_unavailable", "consent_state_unavailable":
 		p.Why, p.Next = "The store can’t be reached now.", "Send the form again in a moment."
+	case "record_damaged":
+		p.What, p.Why = "This can’t be done now.", "What is on record of you is damaged, so nothing is done or said by it."
+		p.Next = "Tell your organisation: whoever runs Iris has to look at it."
 	case "internal":
 		p.What, p.Why, p.Next = "This can’t be done now.", "Something went wrong on our side.", "Try again in a moment."
 	}

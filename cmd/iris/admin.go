@@ -164,7 +164,7 @@ type memberAdd struct {
 }
 type memberRemove struct {
 	Member string `arg:"" help:"The member's opaque id."`
-	Yes    bool   `help:"Don't ask." required:""`
+	Yes    bool   `help:"Say that you mean it; nothing is done without."`
 	asAdmin
 }
 
@@ -198,7 +198,11 @@ func (c memberAdd) Run(ctx context.Context, out output) error {
 	return c.do(ctx, out, http.MethodPut, "members", body, func(m map[string]any) string { return fmt.Sprint(m["memberId"]) })
 }
 
+// Run does nothing unless --yes is there and true: nobody is asked, and there is no way back.
 func (c memberRemove) Run(ctx context.Context, out output) error {
+	if !c.Yes {
+		return &exit{exitCouldNot, errors.New("nothing was done: a member who is removed can't be brought back; if you mean it, say it with --yes")}
+	}
 	return c.do(ctx, out, http.MethodDelete, "members/"+url.PathEscape(c.Member), nil, said("Member %s is removed: nobody can name them any longer.", c.Member))
 }
 
@@ -361,7 +365,7 @@ func (c policyApply) Run(ctx context.Context, out output) error {
 	if err != nil {
 		return &exit{exitCouldNot, err}
 	}
-	if err := checkPolicy(document, out, false); err != nil {
+	if _, err := checkPolicy(document, out, false); err != nil {
 		return err
 	}
 	return c.do(ctx, out, http.MethodPut, "policy", json.RawMessage(document), func(m map[string]any) string {
@@ -430,10 +434,16 @@ func (c policyCheck) Run(out output) error {
 	if err != nil {
 		return &exit{exitCouldNot, err}
 	}
-	return checkPolicy(document, out, c.JSON)
+	checked, err := checkPolicy(document, out, c.JSON)
+	if err != nil || c.JSON {
+		return err
+	}
+	_, err = fmt.Fprintf(out.Out, "Policy %s would be taken: it weakens no given rule (SHA-256 %s).\n", checked.Version, checked.SHA256())
+	return err
 }
 
-func checkPolicy(document []byte, out output, asJSON bool) error {
+// checkPolicy prints what is wrong with a document; what comes without an error could be put in force.
+func checkPolicy(document []byte, out output, asJSON bool) (*policy.Document, error) {
 	parsed, err := policy.Parse(document)
 	found := struct {
 		Version  string           `json:"version"`
@@ -445,13 +455,13 @@ func checkPolicy(document []byte, out output, asJSON bool) error {
 	case errors.As(err, &wrong):
 		found.Problems = wrong.Problems
 	case err != nil:
-		return &exit{exitCouldNot, err}
+		return nil, &exit{exitCouldNot, err}
 	default:
 		found.Version, found.SHA256 = parsed.Version, parsed.SHA256()
 	}
 	if asJSON {
 		if err := out.json(found); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	for _, p := range found.Problems {
@@ -460,7 +470,7 @@ func checkPolicy(document []byte, out output, asJSON bool) error {
 		}
 	}
 	if len(found.Problems) > 0 {
-		return &exit{exitNot, fmt.Errorf("the policy would be refused: %d things are wrong with it", len(found.Problems))}
+		return nil, &exit{exitNot, fmt.Errorf("the policy would be refused, for %d of its places; correct them and check it again", len(found.Problems))}
 	}
-	return nil
+	return parsed, nil
 }

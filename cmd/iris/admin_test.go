@@ -48,12 +48,18 @@ func TestAdministrationByCommands(t *testing.T) {
 	shows("her name", func(stdout string) bool { return strings.Contains(stdout, "Zoe") }, "admin", "members", "show", zoe)
 	stdout = shows("her id", func(stdout string) bool { return strings.Contains(stdout, zoe) }, "admin", "members", "list")
 	require.NotContains(t, stdout, "Zoe")
-	does(exitCouldNot, "admin", "members", "remove", zoe)
+	for _, unsure := range [][]string{nil, {"--yes=false"}} {
+		_, stderr := does(exitCouldNot, append([]string{"admin", "members", "remove", zoe}, unsure...)...)
+		require.Contains(t, stderr, "--yes")
+	}
+	does(exitDone, "admin", "members", "show", zoe)
 	does(exitDone, "admin", "members", "remove", zoe, "--yes")
 	_, stderr := does(exitNot, "admin", "members", "show", zoe)
 	require.Contains(t, stderr, "not_found")
 	_, stderr = does(exitNot, "admin", "roles", "define", "legal")
 	require.Contains(t, stderr, "role_reserved")
+	_, stderr = does(exitNot, "admin", "clients", "set", "shell-app", "nobody")
+	require.Contains(t, stderr, "\n  enum: /consumers/0 ", "what the answer says of each place is shown")
 	does(exitDone, "admin", "tenants", "define", "north")
 	stdout, _ = does(exitDone, "admin", "tenants", "quarantine", "north")
 	require.Contains(t, stdout, "quarantined")
@@ -119,8 +125,8 @@ func TestPolicyCheck(t *testing.T) {
 		from, to, says string
 		code           int
 	}{
-		"as shipped": {"", "", "", exitDone},
-		"stricter":   {`"shell":{"maxEntries":3`, `"shell":{"maxEntries":2`, "", exitDone},
+		"as shipped": {"", "", "would be taken", exitDone},
+		"stricter":   {`"shell":{"maxEntries":3`, `"shell":{"maxEntries":2`, "would be taken", exitDone},
 		"weaker":     {`"shell":{"maxEntries":3`, `"shell":{"maxEntries":9`, `policy_weakens_given_rule at "/DEFAULT_BUDGETS/shell/maxEntries"`, exitNot},
 		"malformed":  {`{`, `[`, "policy_malformed", exitNot},
 	} {

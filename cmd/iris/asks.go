@@ -108,6 +108,10 @@ func (c auditRecall) Run(ctx context.Context, out output) error {
 		return err
 	}
 	raw, err := c.replay(ctx, iris)
+	var refused *refusal
+	if errors.As(err, &refused) && refused.Code == "record_damaged" { // checked, and found wanting
+		return &exit{exitNot, fmt.Errorf("not verified: %w", refused)}
+	}
 	if err != nil {
 		return err
 	}

@@ -10,9 +10,11 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"iris.example/iris/internal/embedded"
+	"iris.example/iris/problems"
 )
 
 // client asks a running Iris with what DIR/run.json holds: no file, no access.
@@ -39,14 +41,20 @@ func openClient(dir string) (*client, error) {
 
 // refusal is an answer's error document (RFC 9457).
 type refusal struct {
-	Code   string `json:"code"`
-	Detail string `json:"detail"`
-	Status int    `json:"-"`
+	Code   string          `json:"code"`
+	Detail string          `json:"detail"`
+	Errors []problems.Item `json:"errors"`
+	Status int             `json:"-"`
 	asked  string
 }
 
+// Error has a line for each place that the answer names: its detail may say no more than "see errors".
 func (r *refusal) Error() string {
-	return fmt.Sprintf("%s: %d %s: %s", r.asked, r.Status, r.Code, r.Detail)
+	text := fmt.Sprintf("%s: %d %s: %s", r.asked, r.Status, r.Code, r.Detail)
+	for _, item := range r.Errors {
+		text += strings.TrimRight(fmt.Sprintf("\n  %s: %s %s", item.Code, item.Pointer, item.Detail), " ")
+	}
+	return text
 }
 
 // ask calls a route with the token of a role. An answer that is no 2xx is an error with the answer's code and words.

@@ -73,10 +73,7 @@ func run(args []string, out output) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	ended := -1
-	parser, err := kong.New(&cli{}, kong.Name("iris"), kong.UsageOnError(), kong.Writers(out.Out, out.Err),
-		kong.Description("The governed memory of AI assistants: what may be remembered about a person, under which consent, and what may be said back."),
-		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(out), kong.Exit(func(code int) { ended = code }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+	parser, err := parserOf(ctx, out, func(code int) { ended = code })
 	if err != nil {
 		fmt.Fprintln(out.Err, "iris:", err)
 		return exitCouldNot
@@ -86,10 +83,17 @@ func run(args []string, out output) int {
 		return ended // help was asked for, and given
 	}
 	if err != nil {
-		fmt.Fprintf(out.Err, "iris: %v\nRun \"iris --help\" to see what there is.\n", err)
+		misread(err, out.Err)
 		return exitCouldNot
 	}
 	return report(command.Run(), out)
+}
+
+func parserOf(ctx context.Context, out output, exit func(code int)) (*kong.Kong, error) {
+	return kong.New(&cli{}, kong.Name("iris"), kong.Writers(out.Out, out.Err),
+		kong.Description("The governed memory of AI assistants: what may be remembered about a person, under which consent, and what may be said back."),
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(out), kong.Exit(exit),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Help(helpFor(examples())), kong.ValueFormatter(helpOf))
 }
 
 func report(err error, out output) int {

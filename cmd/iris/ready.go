@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -25,7 +26,9 @@ func (c readyCommand) Run(ctx context.Context, out output) error {
 			return &exit{exitCouldNot, err}
 		}
 		transport.TLSClientConfig.RootCAs = x509.NewCertPool()
-		transport.TLSClientConfig.RootCAs.AppendCertsFromPEM(authority)
+		if !transport.TLSClientConfig.RootCAs.AppendCertsFromPEM(authority) {
+			return &exit{exitCouldNot, fmt.Errorf("--ca %s: there is no certificate in it; it takes PEM", c.CA)}
+		}
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL+"/readyz", nil)
 	if err != nil {
@@ -36,7 +39,11 @@ func (c readyCommand) Run(ctx context.Context, out output) error {
 		return &exit{exitCouldNot, err}
 	}
 	defer answer.Body.Close()
-	if _, err := io.Copy(out.Out, io.LimitReader(answer.Body, 64<<10)); err != nil {
+	said, err := io.ReadAll(io.LimitReader(answer.Body, 64<<10))
+	if err != nil {
+		return &exit{exitCouldNot, err}
+	}
+	if _, err := fmt.Fprintln(out.Out, strings.TrimSpace(string(said))); err != nil {
 		return &exit{exitCouldNot, err}
 	}
 	if answer.StatusCode != http.StatusOK {

@@ -122,10 +122,13 @@ func (i *Instance) Now() time.Time { return time.Now().Add(i.cfg.ClockOffset) }
 // start is the one order in which the parts can come up: stores, then rooms, then who writes into them, then who may ask.
 func (i *Instance) start(ctx context.Context) (err error) {
 	if err := os.MkdirAll(i.cfg.DataDir, 0o711); err != nil {
-		return fmt.Errorf("make the data directory: %w", err)
+		return fmt.Errorf("make the data directory (--data names another): %w", err)
 	}
-	if i.lock, err = dirlock.Take(i.cfg.path("lock")); err != nil {
+	if i.lock, err = dirlock.Take(i.cfg.path("lock")); errors.Is(err, dirlock.ErrHeld) {
 		return fmt.Errorf("data directory %s is in use by another Iris; stop it, or name another with --data: %w", i.cfg.DataDir, err)
+	}
+	if err != nil {
+		return fmt.Errorf("data directory %s can't be used by this user; let it write there, or name another with --data: %w", i.cfg.DataDir, err)
 	}
 	if i.master, err = vault.OpenMasterKey(i.cfg.path("master.key")); err != nil {
 		return err

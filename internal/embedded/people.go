@@ -92,14 +92,25 @@ func (i *Instance) Found(ctx context.Context, org string) error {
 		if !p.member {
 			continue
 		}
-		if err := i.Admit(ctx, org, p.subject, p.name); err != nil {
-			return fmt.Errorf("admit %s of organisation %s: %w", p.role, org, err)
+		err := i.Admit(ctx, org, p.subject, p.name)
+		if err == nil {
+			err = i.entitle(ctx, org, p)
 		}
-		if err := i.entitle(ctx, org, p); err != nil {
-			return fmt.Errorf("give %s of organisation %s a role: %w", p.role, org, err)
+		if err != nil && !i.damaged(org, p.role, err) {
+			return fmt.Errorf("admit %s of organisation %s: %w", p.role, org, err)
 		}
 	}
 	return nil
+}
+
+// damaged tells of a record that isn't what was written. Whom it is of is served nothing; everybody else is, and who may audit can ask.
+func (i *Instance) damaged(org, whose string, err error) bool {
+	if !errors.Is(err, runner.ErrBroken) {
+		return false
+	}
+	i.cfg.Logger.Error("record damaged", "organisation", org, "of", whose, "error", err, "do", "see aggregate_chain_broken in docs/operations.md")
+	i.say("organisation " + org + ": what is on record of the " + whose + " is damaged; nothing is decided or said by it")
+	return true
 }
 
 // entitle gives a person the role that they hold, by an event of their book.
@@ -131,6 +142,9 @@ func (i *Instance) found(ctx context.Context, org string) (writable bool, err er
 		return false, nil
 	}
 	if err := i.define(ctx, org); err != nil {
+		if i.damaged(org, "organisation", err) {
+			return false, nil
+		}
 		return false, fmt.Errorf("define organisation %s: %w", org, err)
 	}
 	if err := i.Acts.CutOff(ctx, org); err != nil {

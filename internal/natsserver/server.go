@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -105,7 +106,11 @@ func (s *Server) run(ctx context.Context, cfg Config) error {
 	if err := s.awaitReady(ctx, log); err != nil {
 		broker.Shutdown()
 		broker.WaitForShutdown()
-		return &Error{Code: ErrStart, Act: "start NATS on", Input: s.address(), Cause: err}
+		hint := ""
+		if strings.Contains(err.Error(), "address already in use") { // the broker says why in words alone
+			hint = "another program has the port; choose one with --nats"
+		}
+		return &Error{Code: ErrStart, Act: "start NATS on", Input: s.address(), Hint: hint, Cause: err}
 	}
 	return nil
 }
