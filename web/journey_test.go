@@ -87,7 +87,7 @@ func journey(t *testing.T, tab *browser.Tab) {
 	tab.Visit(b.server.URL + "/memory")
 	require.Zero(t, tab.Count(".unused"))
 	tab.Press("#m-" + first + " button[value=forget]")
-	require.Contains(t, tab.Text("#status"), "Forgotten. It is no longer used. The text is destroyed on ")
+	require.Contains(t, tab.Text("#status"), "Forgotten. It is no longer used. The text is due to be destroyed on ")
 	require.Zero(t, tab.Count("#m-"+first))
 	require.Contains(t, tab.Text(".empty"), "you had all of it forgotten")
 	tab.Press("#status a")

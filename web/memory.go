@@ -86,6 +86,9 @@ func (l listing) Filtered() bool {
 	return l.Ahead || l.Tier != "" || l.State != "" || l.Category != "" || l.Program != "" || l.Words != ""
 }
 
+// Everything is the address of the same list with nothing left out.
+func (l listing) Everything() string { return listing{Forgotten: l.Forgotten}.URL() }
+
 func (l listing) with(change func(*listing)) string {
 	l.Before, l.Waiting = "", ""
 	change(&l)
@@ -119,6 +122,7 @@ type memoryPage struct {
 	Empty     string // nothing, filter, forgotten, paused or unforgotten; empty: there is something
 	Paused    []string
 	Filters   []filterGroup
+	Chosen    []string // the filters that are set, in words
 	Unsent    string // what was typed into a form that is not there any more
 }
 
@@ -196,6 +200,7 @@ func (v *visit) memory(code int, l listing, refused *sent) {
 		}
 	}
 	data.Counts, data.Filters = counts(data), v.filters(l)
+	data.Chosen = chosen(data.Filters)
 	v.render(code, "memory", data)
 }
 
@@ -212,8 +217,11 @@ func (p memoryPage) asks(id events.ID) bool {
 	return slices.ContainsFunc(p.Waiting, func(w proposalView) bool { return w.ProposalID == id })
 }
 
-// counts are of this page, never of the member (spec 1.1).
+// counts are of this page, never of the member (spec 1.1). Where nothing was looked for there is nothing to count.
 func counts(p memoryPage) string {
+	if p.Problem != nil && p.Problem.Code == "query_without_words" {
+		return ""
+	}
 	n := 0
 	for _, d := range p.Days {
 		n += len(d.Memories)
@@ -222,6 +230,12 @@ func counts(p memoryPage) string {
 		return count(n, "memory", "memories") + " on this page, being forgotten"
 	}
 	text := count(n, "memory", "memories")
+	if p.Listing.Filtered() {
+		text = count(n, "memory matches", "memories match") + " what you asked to see"
+	}
+	if p.Older != "" || p.Listing.Before != "" {
+		text += ", on this page"
+	}
 	if !p.Listing.Filtered() && p.Listing.Before == "" {
 		text += fmt.Sprintf(", %d waiting for your decision", len(p.Waiting))
 	}
@@ -395,6 +409,18 @@ func (v *visit) filters(l listing) []filterGroup {
 	return []filterGroup{ahead.filterGroup, tier.filterGroup, state.filterGroup, program.filterGroup, category.filterGroup}
 }
 
+// chosen says which filters are set. The list stands below them, so they are closed, and say it in their heading.
+func chosen(groups []filterGroup) (words []string) {
+	for _, group := range groups {
+		for _, link := range group.Links {
+			if link.Current {
+				words = append(words, link.Text)
+			}
+		}
+	}
+	return words
+}
+
 // filtering builds one group of links that each change one part of the listing.
 type filtering struct {
 	filterGroup
@@ -522,7 +548,7 @@ func (v *visit) saidOfMemory(done string, id events.ID) (*status, error) {
 		}
 		return &status{Link: "/memory?show=forgotten", LinkText: "See what is being forgotten",
 			Undo: &undo{"/memory/" + string(id) + "/restore", key},
-			Text: fmt.Sprintf("Forgotten. It is no longer used. The text is destroyed on %s.", dateWords(*m.ForgetAt))}, nil
+			Text: fmt.Sprintf("Forgotten. It is no longer used. The text is due to be destroyed on %s.", dateWords(*m.ForgetAt))}, nil
 	case done == "kept" && m.Lifecycle == events.LifecycleActive:
 		return &status{Text: "Remembered, word for word as you see it below.", Link: link, LinkText: "Go to it"}, nil
 	case done == "duplicate" && m.Lifecycle == events.LifecycleDraft:

@@ -263,7 +263,7 @@ func TestALaggingReadModelClaimsNothing(t *testing.T) {
 	open()
 	again := between(page.said(), `href="`, `"`)
 	after := v.get(html.UnescapeString(again))
-	require.Contains(t, after.said(), "Forgotten. It is no longer used. The text is destroyed on ")
+	require.Contains(t, after.said(), "Forgotten. It is no longer used. The text is due to be destroyed on ")
 	require.NotContains(t, after.body, `aria-busy="true"`)
 	require.Empty(t, after.words(id))
 

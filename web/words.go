@@ -92,7 +92,9 @@ func sourceWords(refs []events.SourceRef) []string {
 	var all []string
 	for _, ref := range refs {
 		words := ref.Kind + " " + ref.Ref
-		if len(ref.Turns) == 2 {
+		if len(ref.Turns) == 2 && ref.Turns[0] == ref.Turns[1] {
+			words += fmt.Sprintf(", turn %d", ref.Turns[0])
+		} else if len(ref.Turns) == 2 {
 			words += fmt.Sprintf(", turns %d to %d", ref.Turns[0], ref.Turns[1])
 		}
 		all = append(all, words)
