@@ -123,7 +123,7 @@ type memoryPage struct {
 	Paused    []string
 	Filters   []filterGroup
 	Chosen    []string // the filters that are set, in words
-	Unsent    string // what was typed into a form that is not there any more
+	Unsent    string   // what was typed into a form that is not there any more
 }
 
 // Busy reports whether the page waits for a change of its own reader.
