@@ -106,7 +106,7 @@ func New(cfg Config) (*Client, error) {
 	c.conn, err = nats.Connect(cfg.URL, nats.UserCredentials(cfg.Credentials), nats.CustomInboxPrefix(c.who.inbox()),
 		nats.Name("iris-producer"), nats.MaxReconnects(-1), nats.ReconnectWait(cfg.Pause))
 	if err != nil {
-		return nil, fmt.Errorf("connect to NATS: %w", err)
+		return nil, fmt.Errorf("connect to NATS%s: %w", unconnected(err), err)
 	}
 	return c, nil
 }
@@ -228,4 +228,12 @@ func (c *Client) publish(ctx context.Context, body []byte) (uint64, error) {
 	default:
 		return 0, fmt.Errorf("%w: server code %d", ErrRefused, e.Code)
 	}
+}
+
+// unconnected says what to look at where the broker wasn't reached, or doesn't take who asks.
+func unconnected(err error) string {
+	if errors.Is(err, nats.ErrAuthorization) {
+		return " (it doesn't take these credentials: they may be revoked, or of another Iris; the organisation's administrator gives others)"
+	}
+	return " (is it the address of a running Iris?)"
 }

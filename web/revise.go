@@ -278,11 +278,16 @@ func labelWords(c acts.LabelChange) string {
 			return "nothing"
 		case c.Label == "category":
 			return categoryWords(events.Category(s))
+		case c.Label == "lifecycle":
+			return lifecycleWords(events.Lifecycle(s))
 		}
 		return s
 	}
-	if c.Label == "scope" {
+	switch c.Label {
+	case "scope":
 		return "Where it is kept has changed."
+	case "lifecycle":
+		return capital(named(c.To)) + "; before: " + named(c.From) + "."
 	}
 	return capital(c.Label) + ": from " + named(c.From) + " to " + named(c.To) + "."
 }

@@ -53,6 +53,22 @@ func kindWords(k events.MemoryKind) string {
 	return string(k)
 }
 
+func lifecycleWords(l events.Lifecycle) string {
+	switch l {
+	case events.LifecycleDraft:
+		return "waiting for your answer"
+	case events.LifecycleActive:
+		return "in use"
+	case events.LifecyclePaused:
+		return "not used"
+	case events.LifecycleSuperseded:
+		return "replaced by something newer"
+	case events.LifecycleTombstoned:
+		return "destroyed"
+	}
+	return string(l)
+}
+
 func tierWords(t events.Tier, program string) string {
 	switch t {
 	case events.TierIndividual:

@@ -76,6 +76,7 @@ func (c Config) Validate() error {
 type Progress struct {
 	Settled int // have an outcome, from this run
 	Skipped int // had one before
+	Refused int // of those, were rejected then
 	Bad     int // can't be a claim, or the inbox refuses it
 	Open    int // were sent as often as allowed and not answered
 }
@@ -164,7 +165,12 @@ func (r *run) feed(ctx context.Context, lines io.Reader, work chan<- *waiting) e
 		}
 		seen[claim.ID] = true
 		if r.cfg.Report.Settled(claim.ID) {
-			r.moved(func() { r.done.Skipped++ })
+			r.moved(func() {
+				r.done.Skipped++
+				if r.cfg.Report.settled[claim.ID] == "rejected" {
+					r.done.Refused++
+				}
+			})
 			return ctx.Err()
 		}
 		select {

@@ -13,7 +13,7 @@ import (
 // for one run at a time.
 type Report struct {
 	file    *os.File
-	settled map[string]bool
+	settled map[string]string // by the claim's id: its outcome
 }
 
 type entry struct {
@@ -31,7 +31,7 @@ func OpenReport(path string) (*Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the report: %w", err)
 	}
-	r := &Report{file: file, settled: map[string]bool{}}
+	r := &Report{file: file, settled: map[string]string{}}
 	if err := r.load(); err != nil {
 		return nil, errors.Join(fmt.Errorf("read the report %s: %w", path, err), file.Close())
 	}
@@ -52,7 +52,7 @@ func (r *Report) load() error {
 		if err := json.Unmarshal(line, &e); err != nil || e.ID == "" || e.Outcome == "" {
 			return fmt.Errorf("line %d is no outcome; move the file away, or name another report", number+1)
 		}
-		r.settled[e.ID] = true
+		r.settled[e.ID] = e.Outcome
 	}
 	if err := r.file.Truncate(int64(whole)); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (r *Report) load() error {
 }
 
 // Settled says whether a claim's outcome stands in the report.
-func (r *Report) Settled(id string) bool { return r.settled[id] }
+func (r *Report) Settled(id string) bool { return r.settled[id] != "" }
 
 // write appends one outcome. Calls are the run's, one at a time; settled is read by the feed only for ids that no run writes again.
 func (r *Report) write(e entry) error {

@@ -85,7 +85,7 @@ func TestProducerByCommands(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(file, []byte(lines[:len(lines)-2]+claimLine("n-3", "ada@acme.example", "Prefers rye bread.")), 0o600))
 	stdout, _ = does(exitDone, "propose", file, "--creds", "notes.creds")
-	require.Regexp(t, `settled +1\n  pending +1\nsettled before +2\nbad lines +0\nwithout an outcome +0`, stdout)
+	require.Regexp(t, `settled +1\n  pending +1\nsettled before +2\n  rejected +1\nbad lines +0\nwithout an outcome +0`, stdout)
 
 	// Parked.
 	conn, err := nats.Connect(ready.NATS.URL, nats.UserCredentials(creds), nats.CustomInboxPrefix("_INBOX_acme_notes"))
@@ -126,6 +126,7 @@ func TestProducerByCommands(t *testing.T) {
 	require.NoError(t, os.Remove(file+".report"))
 	_, stderr = does(exitCouldNot, "propose", file, "--creds", "notes.creds")
 	require.Contains(t, stderr, "run it again")
+	require.Contains(t, stderr, "doesn't take these credentials")
 	require.NotContains(t, stderr, "rye")
 }
 

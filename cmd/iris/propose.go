@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -119,6 +118,7 @@ type proposeSummary struct {
 	Report   string          `json:"report"`
 	Settled  int             `json:"settled"`
 	Skipped  int             `json:"skipped"`
+	Refused  int             `json:"refusedBefore"`
 	Bad      int             `json:"bad"`
 	Open     int             `json:"open"`
 	Outcomes map[string]int  `json:"outcomes"`
@@ -131,7 +131,7 @@ func (c proposeCommand) print(s batch.Summary, out output) error {
 	slices.SortFunc(s.BadLines, func(a, b batch.BadLine) int { return a.Line - b.Line })
 	if c.JSON {
 		return out.json(proposeSummary{
-			c.File, c.Report, s.Settled, s.Skipped, s.Bad, s.Open, orEmpty(s.Outcomes), orEmpty(s.Reasons),
+			c.File, c.Report, s.Settled, s.Skipped, s.Refused, s.Bad, s.Open, orEmpty(s.Outcomes), orEmpty(s.Reasons),
 			append([]batch.BadLine{}, s.BadLines...), append([]string{}, s.OpenIDs...),
 		})
 	}
@@ -143,7 +143,11 @@ func (c proposeCommand) print(s batch.Summary, out output) error {
 	for _, reason := range slices.Sorted(maps.Keys(s.Reasons)) {
 		fmt.Fprintf(table, "    reason %s\t%d\n", reason, s.Reasons[reason])
 	}
-	fmt.Fprintf(table, "settled before\t%d\nbad lines\t%d\n", s.Skipped, s.Bad)
+	fmt.Fprintf(table, "settled before\t%d\n", s.Skipped)
+	if s.Refused > 0 {
+		fmt.Fprintf(table, "  rejected\t%d\n", s.Refused)
+	}
+	fmt.Fprintf(table, "bad lines\t%d\n", s.Bad)
 	for _, bad := range s.BadLines {
 		fmt.Fprintf(table, "  line %d\t%s\n", bad.Line, bad.Code)
 	}
@@ -165,7 +169,7 @@ func verdictOf(s batch.Summary, err error, report string) error {
 	case s.Open > 0:
 		return &exit{exitCouldNot, fmt.Errorf("%d claims have no outcome; run it again and it sends those alone", s.Open)}
 	case s.Bad > 0 || s.Outcomes["rejected"] > 0:
-		return &exit{exitNot, errors.New("some were not taken; the table says why")}
+		return &exit{exitNot, fmt.Errorf("some were not taken; the table says why, and %s which", report)}
 	}
 	return nil
 }
