@@ -166,6 +166,19 @@ func TestNothingOfTheDocumentIsRepeated(t *testing.T) {
 	}
 }
 
+// Who used a word that isn't one hears which there are: the contract's, and not their own.
+func TestAnUnknownWordHearsThoseThatThereAre(t *testing.T) {
+	t.Parallel()
+	var refusal *schemas.Refusal
+	err := contract(t).CheckRequest(schemas.RequestPropose, []byte(`{"tier": "individual", "kind": "preference", "scope": {"kind": "profile"},
+		"category": "food", "body": "Likes tea.", "origin": "model-inferred"}`))
+	require.ErrorAs(t, err, &refusal)
+	require.Len(t, refusal.Violations, 1)
+	require.Equal(t, "/category", refusal.Violations[0].Pointer)
+	require.Contains(t, refusal.Violations[0].Detail, ": fact, preference, goal, ")
+	require.NotContains(t, refusal.Violations[0].Detail, "food")
+}
+
 func TestRefusalsAreBoundedAndOrdered(t *testing.T) {
 	t.Parallel()
 	body := []byte(`{"contexts": [` + strings.Repeat(`"x",`, 500) + `"x"]}`)

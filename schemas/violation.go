@@ -152,7 +152,7 @@ func leaf(k jsonschema.ErrorKind) (code, detail string) {
 	case *kind.Type:
 		return codeType, "is of type " + k.Got + ", not " + strings.Join(k.Want, " or ")
 	case *kind.Enum:
-		return codeEnum, "is none of the words that it can be"
+		return codeEnum, "is none of the words that it can be" + listed(k.Want)
 	case *kind.Const:
 		return codeConst, "is not the one value that it can have"
 	case *kind.Pattern:
@@ -179,6 +179,20 @@ func leaf(k jsonschema.ErrorKind) (code, detail string) {
 		return codeNotUnique, "has two items that are equal"
 	}
 	return codeNotAdmitted, "can't stand here" // not, false and whatever a later schema brings
+}
+
+// listed names the words of an enumeration: the contract's, never what was sent.
+func listed(words []any) string {
+	var names []string
+	for _, word := range words {
+		if name, is := word.(string); is {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(names, ", ")
 }
 
 func pointer(keys []string) string {
