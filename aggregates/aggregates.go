@@ -31,7 +31,7 @@ type Env struct {
 type Definitions interface {
 	HasProgram(program string) bool
 	HasRole(role string) bool
-	Readable() error              // a refusal while the policy in force can't be read: Env.Policy is an older one then
+	Readable() error              // a refusal while the policy in force can't be read: Env.Policy is the closed one then
 	HasClaimant(name string) bool // a producer, or a client that speaks for a consumer; revoked ones too
 	TermsText(id, version string) (text string, ok bool)
 }
@@ -56,7 +56,8 @@ type Text struct {
 // NewID is the command's index-th entity id. Indexes from 1000 on are the runner's, for event ids.
 func (e Env) NewID(index int) events.ID { return events.EntityID(e.Received, e.Command, index) }
 
-// Readable refuses where the policy in force can't be read: nothing may be decided by an older one (spec 8).
+// Readable refuses where the policy in force can't be read: nothing may be decided by an older one (spec 8). A command that only takes
+// something back is decided all the same, under the closed one.
 func (e Env) Readable() error {
 	if e.Defined == nil {
 		return nil

@@ -236,7 +236,8 @@ var rows = map[string]row{
 		detail: "The policy would weaken a rule that nobody can configure away; stricter is possible. It was not applied; errors name rule and place."},
 	"policy_unreadable": {status: http.StatusServiceUnavailable, retry: 30, title: "Policy unreadable",
 		detail: "This version of Iris can't read the policy that was applied last, and decides and recalls nothing by an older one. Nothing was done. " +
-			"Run the version that applied it, or have an administrator apply a policy under a new version; then repeat."},
+			"Run the version that applied it, or have an administrator apply a policy under a new version; then repeat. " +
+			"Withdraw, deny, decline, forget, pause and opt out are carried out meanwhile."},
 	"consumer_unknown": {status: http.StatusUnprocessableEntity, title: "Consumer unknown",
 		detail: "The consumer is none of those that the specification names."},
 

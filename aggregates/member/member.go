@@ -272,7 +272,7 @@ func (Withdraw) KeysNeeded() int   { return 0 }
 // Decide says what follows from a command, for the book and for what was offered to roles. What is so already yields no event and no
 // error.
 func Decide(s *State, c Command, env aggregates.Env) ([]events.Event, error) {
-	if err := env.Readable(); err != nil {
+	if err := env.Readable(); err != nil && !narrows(s, c, env) {
 		return nil, err
 	}
 	decided, err := decide(s, c, env)

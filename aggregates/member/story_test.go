@@ -35,7 +35,7 @@ type story struct {
 
 type act struct {
 	After    string // moves the clock before the act: "24h"
-	Do       string // propose, accept, decline, state, edit, pause, resume, forget, restore, grant, deny, withdraw, join, leave, give, take, give-inspection, take-inspection, remove, share, accept-candidate, confirm-candidate
+	Do       string // propose, accept, decline, state, edit, pause, resume, forget, restore, grant, deny, withdraw, join, leave, give, take, give-inspection, take-inspection, remove, share, accept-candidate, confirm-candidate; lose-policy, find-policy
 	Name     string // names the memory, or the candidate, that the act makes; later acts refer to it by Of
 	Of       string
 	Body     *string
@@ -154,7 +154,7 @@ func newWorld(t testing.TB) *world {
 func (w *world) env() aggregates.Env {
 	command := events.CommandID(fmt.Sprint(w.count))
 	env := aggregates.Env{
-		Now: w.now, Received: w.now, Command: command, Policy: shipped(), Defined: w.defined, Screen: w.screen,
+		Now: w.now, Received: w.now, Command: command, Policy: w.defined.Policy, Defined: w.defined, Screen: w.screen,
 		Print: func(parts ...string) string {
 			sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 			return hex.EncodeToString(sum[:])
@@ -186,6 +186,10 @@ func (w *world) perform(a act) ([]events.Event, error) {
 		require.NoError(w.t, err)
 		w.now = w.now.Plus(d)
 	}
+	if applied := a.policy(); applied != nil {
+		w.defined = organisation.Evolve(w.defined, events.Recorded{Event: applied, Meta: events.Meta{RecordedAt: w.now}})
+		return nil, nil
+	}
 	decided, err := w.run(a.command(w))
 	if a.Name != "" && len(decided) > 0 {
 		w.named[a.Name] = madeBy(decided)
@@ -211,6 +215,17 @@ func madeBy(decided []events.Event) events.ID {
 		}
 	}
 	return ""
+}
+
+// policy is what an act applies: a document that no version here reads, or the shipped one again. Nil: nothing.
+func (a act) policy() events.Event {
+	switch a.Do {
+	case "lose-policy":
+		return &events.PolicyApplied{Version: "2", SHA256: "00", Document: []byte(`{"version":"2","later":true}`)}
+	case "find-policy":
+		return &events.PolicyApplied{Version: shipped().Version, SHA256: shipped().SHA256(), Document: shipped().Canonical()}
+	}
+	return nil
 }
 
 func (a act) command(w *world) member.Command {

@@ -46,10 +46,10 @@ type State struct {
 	Tenants      map[string]Tenant
 	Places       Places
 	Policy       *policy.Document // in force: the shipped default until another is applied (spec 8)
-	PolicySHA256 string
-	// PolicyUnreadable: what was applied last doesn't parse here, and Policy is an older one that isn't in force (see Readable).
+	PolicySHA256 string           // empty while the policy is unreadable
+	// PolicyUnreadable: what was applied last doesn't parse here, and Policy is the closed one (see Readable).
 	PolicyUnreadable bool
-	Policies         map[string]string // the digest of every document that was ever in force, by version
+	Policies         map[string]string // the digest of every document that was ever in force, by version; and the closed one's name
 }
 
 // shipped is read once: it takes a millisecond, and nobody changes a document.
@@ -65,7 +65,7 @@ func Initial(org string) *State {
 		Policy: document, PolicySHA256: digest,
 		Organisation: org, Programs: map[string]bool{}, Roles: map[string]bool{}, Terms: map[TermsKey]Terms{}, Current: map[string]TermsKey{},
 		Producers: map[string]Producer{}, Clients: map[string][]events.Consumer{}, Tenants: map[string]Tenant{},
-		Policies: map[string]string{document.Version: digest},
+		Policies: map[string]string{document.Version: digest, policy.ClosedVersion: ""},
 	}
 }
 
@@ -80,8 +80,8 @@ func (s *State) HasProgram(program string) bool { return s.Programs[program] }
 // HasRole reports whether the workbench role is defined.
 func (s *State) HasRole(role string) bool { return s.Roles[role] }
 
-// Readable refuses while nobody knows the policy in force. The one before it may allow what it forbids, so that nothing is decided
-// or recalled until a version reads it or another is applied (spec 8).
+// Readable refuses while nobody knows the policy in force. The one before it may allow what it forbids, so that nothing is recalled,
+// and nothing decided but what only takes something back, until a version reads it or another is applied (spec 8).
 func (s *State) Readable() error {
 	if s.PolicyUnreadable {
 		return aggregates.Refuse("policy_unreadable", "spec 8")
@@ -166,10 +166,8 @@ func Decide(s *State, c Command, _ aggregates.Env) ([]events.Event, error) {
 	if _, founding := c.(Found); !founding && !s.Founded {
 		return nil, aggregates.Refuse("organisation_unknown", "spec 9.2")
 	}
-	if _, mends := c.(ApplyPolicy); !mends {
-		if err := s.Readable(); err != nil {
-			return nil, err
-		}
+	if err := s.Readable(); err != nil && !mends(c) {
+		return nil, err
 	}
 	if decided, was, err := serve(s, c); was {
 		return decided, err
@@ -196,6 +194,16 @@ func Decide(s *State, c Command, _ aggregates.Env) ([]events.Event, error) {
 		return applyPolicy(s, c)
 	}
 	return nil, aggregates.Refuse("command_unknown", "spec 9.2")
+}
+
+// mends reports whether a command is decided also while nobody can read the policy in force: another is put in force, or somebody is cut
+// off.
+func mends(c Command) bool {
+	switch c.(type) {
+	case ApplyPolicy, RevokeProducer, RemoveClient, Quarantine, RemoveTenant:
+		return true
+	}
+	return false
 }
 
 func found(s *State) ([]events.Event, error) {
@@ -326,7 +334,9 @@ func Evolve(s *State, e events.Recorded) *State {
 	case *events.PolicyApplied:
 		// A stored policy was valid when it was applied; one that doesn't parse is of another version of Iris, or a changed stream.
 		document, err := policy.Parse(ev.Document)
-		if next.PolicyUnreadable = err != nil; err == nil {
+		if next.PolicyUnreadable = err != nil; err != nil {
+			next.Policy, next.PolicySHA256 = policy.Closed(s.Policy), ""
+		} else {
 			next.Policy, next.PolicySHA256 = document, ev.SHA256
 		}
 		next.Policies = with(s.Policies, ev.Version, ev.SHA256)

@@ -99,15 +99,23 @@ func TestAPolicyNamesOneDocument(t *testing.T) {
 // A stored policy that can't be read leaves none in force: nothing is decided by the one before it, and applying one mends it.
 func TestAPolicyThatCannotBeReadLeavesNoneInForce(t *testing.T) {
 	t.Parallel()
-	founded := fold(t, organisation.Initial("acme"), organisation.Found{})
+	founded := fold(t, organisation.Initial("acme"), organisation.Found{}, register("U1", true), organisation.DefineTenant{Tenant: "north"},
+		organisation.RegisterClient{Client: "app", Consumers: []events.Consumer{events.ConsumerAssistant}})
 	require.NoError(t, founded.Readable())
 	s := organisation.Evolve(founded, events.Recorded{Event: &events.PolicyApplied{Version: "2", SHA256: "00", Document: []byte(`{"version":"2","later":true}`)}})
 	refusal, ok := aggregates.AsRefusal(s.Readable())
 	require.True(t, ok)
 	require.Equal(t, "policy_unreadable", refusal.Code)
-	for _, c := range []organisation.Command{organisation.DefineRole{Role: "reviewer"}, organisation.DefineTenant{Tenant: "north"}, organisation.RegisterClient{Client: "app"}} {
+	for _, c := range []organisation.Command{organisation.DefineRole{Role: "reviewer"}, organisation.DefineTenant{Tenant: "south"}, organisation.RegisterClient{Client: "app"}} {
 		refused(t, s, c, "policy_unreadable")
 	}
+	require.Equal(t, policy.ClosedVersion, s.Policy.Version)
+	require.Empty(t, s.PolicySHA256)
+	require.Empty(t, fold(t, s, organisation.RevokeProducer{Name: "notes"}, organisation.RemoveClient{Client: "app"}).Claimants(), "cut off at any time")
+	require.True(t, fold(t, s, organisation.Quarantine{Tenant: "north"}).Shut("north"))
+	require.True(t, fold(t, s, organisation.RemoveTenant{Tenant: "north"}).Shut("north"))
+	refused(t, s, organisation.Release{Tenant: "north"}, "policy_unreadable")
+	refused(t, s, organisation.ApplyPolicy{Document: []byte(strings.Replace(string(policy.Default().Canonical()), `"version":"1"`, `"version":"closed"`, 1))}, "policy_version_taken")
 	env := aggregates.Env{Defined: s}
 	_, err := member.Decide(member.Initial("acme", "m-1"), member.Register{}, env)
 	require.Equal(t, s.Readable(), err)

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"iris.example/iris/aggregates"
+	"iris.example/iris/aggregates/organisation"
 	"iris.example/iris/aggregates/rolememory"
 	"iris.example/iris/events"
 	"iris.example/iris/policy"
@@ -37,6 +38,7 @@ type act struct {
 	Body  string            // of an offer
 	Takes []string          // the contributions of a take-back
 	Least int               // role.minContributors of the policy, where it isn't the default
+	Lost  bool              // nobody can read the policy in force
 }
 
 type then struct {
@@ -116,6 +118,10 @@ func (w *world) perform(a act) ([]events.Event, error) {
 		asked := *shipped()
 		asked.Role.MinContributors = a.Least
 		env.Policy = &asked
+	}
+	if a.Lost {
+		defined := organisation.Evolve(organisation.Initial("acme"), events.Recorded{Event: &events.PolicyApplied{Version: "2", Document: []byte("{}")}})
+		env.Policy, env.Defined = defined.Policy, defined
 	}
 	decided, err := rolememory.Decide(w.state, a.command(), env)
 	for _, e := range decided {
