@@ -1,6 +1,7 @@
 package acts
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -87,13 +88,13 @@ func (a *Acts) Policy(c Caller) (PolicyInForce, error) {
 	return PolicyInForce{Version: inForce.Version, SHA256: c.Defined.PolicySHA256, Document: inForce.Canonical()}, nil
 }
 
-// administers requires the organisation's administrator and says as whom it acts: the client, because an administrator need not
-// be a member and a token's subject never stands in an event (spec 9.3).
+// administers requires the organisation's administrator and says as whom it acts: the person by their opaque id where they are a member,
+// so that an auditor sees who it was, else the client; a token's subject never stands in an event (spec 9.3).
 func (c Caller) administers() (events.Actor, error) {
 	if !c.Principal.Has(identity.Admin) {
 		return events.Actor{}, &NotPermitted{identity.Admin}
 	}
-	return events.Actor{ID: c.Principal.Client, Kind: events.ActorAdmin}, nil
+	return events.Actor{ID: cmp.Or(string(c.Member), c.Principal.Client), Kind: events.ActorAdmin}, nil
 }
 
 // organise runs an administrator's command on the organisation's definitions.

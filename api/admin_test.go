@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"iris.example/iris/api"
+	"iris.example/iris/events"
 	"iris.example/iris/identity"
+	"iris.example/iris/identity/devissuer"
 	"iris.example/iris/policy"
 )
 
@@ -232,6 +235,25 @@ func TestClientsAndTenants(t *testing.T) {
 }
 
 // With the names of one organisation's things the other's administrator gets what an unknown name gets, and changes nothing there.
+// An auditor sees who administered: a member by their opaque id, a program that is nobody by its client.
+func TestWhoAdministersIsOnRecord(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ada := b.mint(devissuer.Claims{Subject: "ada", Client: "console", Organisation: acme, Permissions: []identity.Permission{identity.Admin}})
+	nobody := b.service(acme, identity.Admin)
+	for program, c := range map[string]struct{ token, actor string }{
+		"by-ada": {ada, string(b.memberID(acme, "ada"))}, "by-nobody": {nobody, assistantApp},
+	} {
+		position, err := strconv.ParseUint(b.ok(put("/v1/admin/programs/"+program, c.token, "")).header.Get("Iris-Position"), 10, 64)
+		require.NoError(t, err)
+		message, err := b.log.At(t.Context(), events.StreamFor(acme), position)
+		require.NoError(t, err)
+		commit, err := b.acts.Codec.Decode(t.Context(), position, message.Body)
+		require.NoError(t, err)
+		require.Equal(t, events.Actor{ID: c.actor, Kind: events.ActorAdmin}, commit.Events[0].Actor, program)
+	}
+}
+
 func TestAnotherAdministratorReachesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
