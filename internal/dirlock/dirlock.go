@@ -35,9 +35,11 @@ func Take(path string) (*Lock, error) {
 	return &Lock{file: f}, nil
 }
 
-// Release is safe on nil and may be called twice.
+// Release is safe on nil and may be called twice. It unlocks before it closes: a child that this process is starting meanwhile has a copy of
+// the file until it runs its program, and the lock would last as long.
 func (l *Lock) Release() {
 	if l != nil {
+		_ = syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN)
 		_ = l.file.Close()
 	}
 }
